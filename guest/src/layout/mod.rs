@@ -1,0 +1,1 @@
+//! Typed places and keys, both ways; the only code that spells a key. Knows no store.

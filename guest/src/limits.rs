@@ -1,0 +1,42 @@
+//! Every bound of haversack, with its unit. A bound that is not here does not exist.
+
+/// Largest body that a store promises to take or give in one piece (wit/store/blobs.wit).
+pub const VALUE_BYTES_MAX: u64 = 8 << 20;
+/// Requests in one wave.
+pub const WAVE_REQUESTS_MAX: usize = 256;
+/// Bytes of answers in one wave.
+pub const WAVE_BYTES_MAX: u64 = 16 << 20;
+/// Keys in one list page.
+pub const LIST_PAGE_MAX: u32 = 1_000;
+
+pub const KEY_BYTES_MAX: usize = 1_024;
+pub const SEGMENT_BYTES_MAX: usize = 255;
+
+/// How much of a workspace file, a daily file or a skill's text is read; more is cut and marked.
+pub const WORKSPACE_FILE_BYTES_MAX: u64 = 1 << 20;
+/// How much of a skill's file is read for the listing.
+pub const SKILL_BYTES_MAX: u64 = 64 << 10;
+/// A front matter block.
+pub const FRONT_MATTER_BYTES_MAX: usize = 64 << 10;
+pub const FRONT_MATTER_DEPTH_MAX: usize = 64;
+/// Characters taken from a skill's body when it has no description.
+pub const DESCRIPTION_CHARACTERS_MAX: usize = 200;
+/// A tool's description in the Tooling section, in UTF-16 units; a longer one is cut to
+/// [`TOOL_DESCRIPTION_KEPT`] plus `...`.
+pub const TOOL_DESCRIPTION_UTF16_MAX: usize = 180;
+pub const TOOL_DESCRIPTION_KEPT: usize = 177;
+
+/// Offsets of time zones, in minutes either way (18 hours, as ISO 8601 libraries allow).
+pub const UTC_OFFSET_MINUTES_MAX: i32 = 1_080;
+/// The last millisecond of the year 9999, so that a date has four digits.
+pub const NOW_MS_MAX: u64 = 253_402_300_799_999;
+
+/// List pages that `layout.contents` and `layout.homes` read in one call.
+pub const PAGES_PER_CALL_MAX: usize = 8;
+/// Directories that `layout.homes` looks into in one call to tell systems apart.
+pub const HOMES_PROBED_MAX: usize = WAVE_REQUESTS_MAX;
+
+/// Nesting of a JSON document that `documents.set-member` edits; serde_json's own bound is 128.
+pub const JSON_DEPTH_MAX: usize = 127;
+/// Size of a JSON document that `documents.set-member` edits.
+pub const JSON_DOCUMENT_BYTES_MAX: usize = 8 << 20;

@@ -1,0 +1,1 @@
+//! One file for each exported interface: load, transform, answer. The only code that touches the store.

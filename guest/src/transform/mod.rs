@@ -1,0 +1,1 @@
+//! Pure functions that decide: what goes into a prompt, what is cut, which skill is shown.
