@@ -1,1 +1,3 @@
-//! host
+//! haversack's host for Rust programs: the component under wasmtime, and the stores to wire it to.
+pub mod bindings;
+pub mod store;
