@@ -1,2 +1,5 @@
 //! Formats, one a file: `parse(bytes) -> value + problems`, `render(value) -> bytes`. They know no
 //! store and no key.
+
+pub mod calendar;
+pub mod text;

@@ -1,1 +1,9 @@
 //! Pure functions that decide: what goes into a prompt, what is cut, which skill is shown.
+
+pub mod assemble;
+pub mod compare;
+pub mod estimate;
+pub mod heartbeat;
+pub mod manifest;
+pub mod tooling;
+pub mod truncate;
