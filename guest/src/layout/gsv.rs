@@ -91,6 +91,9 @@ places! { System::Gsv;
     /// Another file of a global skill.
     GlobalSkillFile "global-skill-file" { name: SkillName, path: PathTail } =
         "skills/{name}/{path}";
+    /// A file that lies beside the global skills.
+    GlobalSkillsFile "global-skills-file" { path: PathTail } =
+        "skills/{path}";
     /// An attachment or an image of a tool's result; it lives as long as its session.
     Media "media" { session: SessionKey, id: MediaId, extension: MediaExtension } =
         "media/{session}/{id}.{extension}";

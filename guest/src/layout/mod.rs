@@ -13,6 +13,7 @@ pub mod pattern;
 pub mod run_agent;
 pub mod session_key;
 pub mod solven;
+pub mod view;
 
 use serde::{Deserialize, Serialize};
 
@@ -141,12 +142,12 @@ pub fn key_of(place: &Place) -> Result<String> {
         match Typed::parse(&key) {
             Some(found) if found == typed => Ok(key),
             Some(found) => Err(Error::invalid(format!(
-                "{key} is the key of a {}, not of a {}: name it as the more specific place",
+                "{key} is the key of place {}, not of place {}: name the more specific one",
                 found.kind(),
                 typed.kind()
             ))
             .at(key)),
-            None => Err(Error::invalid(format!("{key} is not the key of a {}", typed.kind())).at(key)),
+            None => Err(Error::invalid(format!("{key} is not the key of place {}", typed.kind())).at(key)),
         }
     })
 }

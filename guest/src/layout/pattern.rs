@@ -219,7 +219,7 @@ macro_rules! places {
                     Self::$variant { $($field),+ } => {
                         $( if !($condition) {
                             return Err($crate::types::Error::invalid(
-                                concat!("a ", $kind, " needs that ", $rule)
+                                concat!("no place ", $kind, ": ", $rule)
                             ));
                         } )?
                         Ok(())
