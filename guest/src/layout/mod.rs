@@ -93,6 +93,20 @@ impl System {
     }
 }
 
+/// Whether a folded prefix of a store's root is one in which a system keeps its homes or what they
+/// share, so that it is no run-agent project unless the caller says so.
+pub fn is_fixed_root(prefix: &str) -> bool {
+    [
+        gsv::AGENTS_PREFIX,
+        gsv::GLOBAL_SKILLS_PREFIX,
+        gsv::MEDIA_PREFIX,
+        moltbot::USERS_PREFIX,
+        moltbot::DELETED_PREFIX,
+        solven::THREADS_PREFIX,
+    ]
+    .contains(&prefix)
+}
+
 /// A thing that a layout has a key for, untyped: `wit/core/layout.wit`, `place`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
