@@ -8,8 +8,14 @@ pub use super::field::{
 pub use super::session_key::{EncodedSessionKey, SessionKey};
 use super::{System, pattern::places};
 
+/// Where the agents lie.
+pub const AGENTS_PREFIX: &str = "agents/";
+
 /// Where the skills of every agent lie.
 pub const GLOBAL_SKILLS_PREFIX: &str = "skills/";
+
+/// Where the media of every session lie.
+pub const MEDIA_PREFIX: &str = "media/";
 
 /// Everything of an agent but its media: `agents/hera/`.
 pub fn agent_prefix(agent: &AgentId) -> String {

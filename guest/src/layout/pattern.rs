@@ -28,6 +28,14 @@ pub struct KindInfo {
     pub fields: &'static [FieldInfo],
 }
 
+impl KindInfo {
+    /// The doc comment as one line.
+    pub fn description(&self) -> String {
+        let lines: Vec<_> = self.doc.iter().map(|line| line.trim()).collect();
+        lines.join(" ")
+    }
+}
+
 /// The texts of the fields when `key` is of the template's shape.
 pub fn match_template<'k>(
     template: &str,

@@ -1,1 +1,3 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
+
+pub mod layout;
