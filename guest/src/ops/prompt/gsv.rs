@@ -3,10 +3,9 @@
 //! `transform/`.
 
 use super::{AssembleAnswer, AssembleRequest, Budget, HiddenSkill, Runtime};
-use crate::format::calendar::Day;
 use crate::format::text::{back_to_character, decode, trim};
 use crate::layout::gsv::{AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix};
-use crate::limits::WORKSPACE_FILE_BYTES_MAX;
+use crate::limits::{NOW_MS_MAX, UTC_OFFSET_MINUTES_MAX, WORKSPACE_FILE_BYTES_MAX};
 use crate::ops::skills;
 use crate::store::{Answer, Blob, BodyKind, GetRequest, ListRequest, Listing, Metered, Range, Request, Store, StoreResult};
 use crate::transform::assemble::{Part, assemble as join};
@@ -24,7 +23,8 @@ struct Subject {
     agent: AgentId,
     session: SessionKey,
     main: bool,
-    today: Day,
+    today: Date,
+    yesterday: Date,
 }
 
 /// A file that was found.
@@ -58,26 +58,16 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
         let blob = blob(answers.next(), &key)?;
         found.extend(blob.map(|blob| Found { source, file: read_file(source, key, blob, &subject, &mut problems) }));
     }
-    let listings = [listing(answers.next(), &subject)?, listing(answers.next(), &subject)?];
+    let first_pages = skills::pages_of(&subject.agent, answers.collect())?;
 
-    let mode = match found.iter().any(|found| found.source == Source::Workspace(WorkspaceFile::Bootstrap)) {
-        true => Mode::Bootstrap,
-        false => Mode::Normal,
+    let bootstrap = Source::Workspace(WorkspaceFile::Bootstrap);
+    let mode = if found.iter().any(|found| found.source == bootstrap) { Mode::Bootstrap } else { Mode::Normal };
+    let [own_skills, _] = &first_pages;
+    let home_exists = !found.is_empty() || holds_something(own_skills) || exists(&store, &subject)?;
+    let catalogue = match mode {
+        Mode::Normal => Some(skills::load(&store, &subject.agent, first_pages, &conditions)?),
+        Mode::Bootstrap => None,
     };
-    let seen = !found.is_empty() || listings.first().is_some_and(|own| !own.prefixes.is_empty() || !own.entries.is_empty());
-    let probe = (!seen).then(|| Request::List(ListRequest {
-        prefix: agent_prefix(&subject.agent),
-        limit: Some(1),
-        ..ListRequest::default()
-    }));
-    let (catalogue, probed) = match mode {
-        Mode::Normal => {
-            let (loaded, probed) = skills::load(&store, &subject.agent, listings, probe.into_iter().collect())?;
-            (skills::decide_all(loaded, &conditions), probed)
-        }
-        Mode::Bootstrap => (skills::Decided::default(), Vec::new()),
-    };
-    let home_exists = seen || holds_something(probed, &subject)?;
 
     let order = order(mode);
     let mut files: Vec<Found> = order
@@ -93,20 +83,21 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
 
     let mut parts = scaffold(request);
     parts.extend(files.drain(..).zip(fitted).map(|(found, fitted)| found.into_part(fitted)));
-    if mode == Mode::Normal {
-        parts.push(Part::own(
-            "Skills (Mandatory Scan)",
-            Some("## Skills (Mandatory Scan)".into()),
-            catalogue.listing,
-            Stability::Stable,
-        ));
+    if let Some(catalogue) = &catalogue {
+        let title = "Skills (Mandatory Scan)";
+        parts.push(Part::own(title, Some(format!("## {title}")), catalogue.listing(), Stability::Stable));
     }
     parts.push(Part::own("Runtime", Some("## Runtime".into()), runtime(&subject, &request.runtime), Stability::Volatile));
     let assembled = join(parts);
 
-    problems.extend(catalogue.problems);
+    let mut hidden_skills = Vec::new();
+    if let Some(catalogue) = catalogue {
+        problems.extend(catalogue.problems);
+        let hidden = catalogue.skills.into_iter().filter(|skill| !skill.shown);
+        hidden_skills
+            .extend(hidden.map(|skill| HiddenSkill { directory: skill.directory, key: skill.key, reasons: skill.reasons }));
+    }
     problems.extend(warnings);
-    let hidden = catalogue.skills.into_iter().filter(|skill| !skill.shown);
     Ok(AssembleAnswer {
         manifest: Manifest {
             home: request.home.clone(),
@@ -114,7 +105,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
             main: subject.main,
             mode,
             today: subject.today.to_string(),
-            yesterday: subject.today.before().to_string(),
+            yesterday: subject.yesterday.to_string(),
             policy: policy.name,
             hash: hash(assembled.text.as_bytes()),
             length_bytes: assembled.text.len() as u64,
@@ -123,9 +114,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
             sections: assembled.sections,
         },
         text: assembled.text,
-        hidden_skills: hidden
-            .map(|skill| HiddenSkill { directory: skill.directory, key: skill.key, reasons: skill.reasons })
-            .collect(),
+        hidden_skills,
         problems,
         home_exists,
         cost: store.cost(),
@@ -136,8 +125,24 @@ fn subject(request: &AssembleRequest) -> Result<Subject> {
     let agent = AgentId::parse(&request.home.id)?;
     let session = SessionKey::parse_of(&agent, &request.session_key)?;
     let main = session.is_main(request.main_key.as_deref());
-    let today = Day::at(request.now_ms, request.utc_offset_minutes)?;
-    Ok(Subject { agent, session, main, today })
+    let (today, yesterday) = days(request.now_ms, request.utc_offset_minutes)?;
+    Ok(Subject { agent, session, main, today, yesterday })
+}
+
+/// Today and yesterday by the caller's clock and offset.
+fn days(now_ms: u64, utc_offset_minutes: i32) -> Result<(Date, Date)> {
+    if utc_offset_minutes.unsigned_abs() > UTC_OFFSET_MINUTES_MAX {
+        return Err(Error::invalid(format!(
+            "utc-offset-minutes is {utc_offset_minutes}; it must lie between -{UTC_OFFSET_MINUTES_MAX} and \
+             {UTC_OFFSET_MINUTES_MAX} (18 hours)"
+        )));
+    }
+    let today = Date::at(now_ms, utc_offset_minutes).filter(|_| now_ms <= NOW_MS_MAX);
+    today.and_then(|today| Some((today, today.previous()?))).ok_or_else(|| {
+        Error::invalid(format!(
+            "now-ms is {now_ms}; it must be milliseconds since 1970 and, with its offset, fall before the year 10000"
+        ))
+    })
 }
 
 /// Everything that may be asked for. MEMORY.md is not even read outside a main session.
@@ -167,8 +172,8 @@ impl Source {
         let agent = subject.agent.clone();
         match self {
             Self::Workspace(file) => Place::WorkspaceFile { agent, file },
-            Self::Yesterday => Place::DailyMemory { agent, date: Date::from(subject.today.before()) },
-            Self::Today => Place::DailyMemory { agent, date: Date::from(subject.today) },
+            Self::Yesterday => Place::DailyMemory { agent, date: subject.yesterday },
+            Self::Today => Place::DailyMemory { agent, date: subject.today },
         }
         .key()
     }
@@ -231,22 +236,20 @@ fn blob(answer: Option<StoreResult<Answer>>, key: &str) -> Result<Option<Blob>> 
     }
 }
 
-fn listing(answer: Option<StoreResult<Answer>>, subject: &Subject) -> Result<Listing> {
-    match answer {
-        Some(Ok(Answer::Listing(listing))) => Ok(listing),
-        Some(Err(error)) => Err(error.about(&agent_prefix(&subject.agent))),
-        _ => Err(Error::new(ErrorCode::Other, "the store gave no answer to a list")),
+/// Whether anything at all lies below the agent's prefix. Asked only when no file and no skill was found,
+/// so that the usual prompt pays for no third list.
+fn exists(store: &Metered<'_>, subject: &Subject) -> Result<bool> {
+    let prefix = agent_prefix(&subject.agent);
+    let probe = Request::List(ListRequest { prefix: prefix.clone(), limit: Some(1), ..ListRequest::default() });
+    match store.read(vec![probe])?.into_iter().next() {
+        Some(Ok(Answer::Listing(listing))) => Ok(holds_something(&listing)),
+        Some(Err(error)) => Err(error.about(&prefix)),
+        _ => Err(Error::new(ErrorCode::Other, format!("{prefix}: the store gave no answer to a list"))),
     }
 }
 
-fn holds_something(probed: Vec<StoreResult<Answer>>, subject: &Subject) -> Result<bool> {
-    match probed.into_iter().next() {
-        None => Ok(false),
-        answer => {
-            let listing = listing(answer, subject)?;
-            Ok(!listing.entries.is_empty() || !listing.skipped.is_empty() || listing.cursor.is_some())
-        }
-    }
+fn holds_something(listing: &Listing) -> bool {
+    !listing.entries.is_empty() || !listing.prefixes.is_empty() || !listing.skipped.is_empty() || listing.cursor.is_some()
 }
 
 /// Text of what was read: cut back to a whole character where the read limit split one, damage shown.

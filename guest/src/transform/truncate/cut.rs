@@ -284,8 +284,8 @@ mod tests {
         let shortened = cut("# A\none\ntwo\n# B\nthree\n```\n# code\n```\n", &policy, 12, false);
         assert_eq!(
             shortened.text,
-            "# A\none\n[... 1 lines of F.md left out: kept 12 of 38 characters ...]\n# B\n\
-             [... 4 lines of F.md left out: kept 12 of 38 characters ...]\n"
+            "# A\none\n[... 1 lines of F.md left out: kept 12 of 37 characters ...]\n# B\n\
+             [... 4 lines of F.md left out: kept 12 of 37 characters ...]\n"
         );
         assert_eq!(shortened.ranges, vec![0..8, 12..16]);
     }
