@@ -281,7 +281,7 @@ fn refuses_with_line_and_cause() {
     refused("---\na: !custom x\n---\n", 2, "tag");
     refused("---\n? [a]\n: b\n---\n", 2, "key");
     refused("---\na: x\nb: y\0allowed-tools: z\n---\n", 3, "NUL");
-    refused("---\nname: x\n\tallowed-tools: Read\n---\n", 3, "");
+    refused("---\nname: x\n\tallowed-tools: Read\n---\n", 2, "tab");
     refused("---\nname: x\n  allowed-tools: Read\n---\n", 3, "");
     refused("---\ndescription: a: b\n  \"metadata\": c\n---\n", 2, "");
     refused(
