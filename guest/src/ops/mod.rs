@@ -1,1 +1,4 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
+
+pub mod documents;
+pub mod skills;
