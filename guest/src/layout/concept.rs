@@ -121,7 +121,7 @@ pub fn require(system: System, concept: Concept) -> Result<()> {
             "{name} has no {what}: its layout knows no such thing{}",
             match having(concept).join(", ") {
                 systems if systems.is_empty() => String::new(),
-                systems => format!("; {systems} has"),
+                systems => format!("; systems that have it: {systems}"),
             }
         ),
         Support::NonGoal => {

@@ -8,8 +8,14 @@ pub use super::field::{
 pub use super::session_key::{EncodedSessionKey, SessionKey};
 use super::{System, pattern::places};
 
+/// Where the agents lie.
+pub const AGENTS_PREFIX: &str = "agents/";
+
 /// Where the skills of every agent lie.
 pub const GLOBAL_SKILLS_PREFIX: &str = "skills/";
+
+/// Where the media of every session lie.
+pub const MEDIA_PREFIX: &str = "media/";
 
 /// Everything of an agent but its media: `agents/hera/`.
 pub fn agent_prefix(agent: &AgentId) -> String {
@@ -91,6 +97,9 @@ places! { System::Gsv;
     /// Another file of a global skill.
     GlobalSkillFile "global-skill-file" { name: SkillName, path: PathTail } =
         "skills/{name}/{path}";
+    /// A file that lies beside the global skills.
+    GlobalSkillsFile "global-skills-file" { path: PathTail } =
+        "skills/{path}";
     /// An attachment or an image of a tool's result; it lives as long as its session.
     Media "media" { session: SessionKey, id: MediaId, extension: MediaExtension } =
         "media/{session}/{id}.{extension}";

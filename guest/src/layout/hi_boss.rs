@@ -3,6 +3,9 @@
 pub use super::field::{AgentName, Date, PathTail};
 use super::{System, pattern::places};
 
+/// Where the agents lie.
+pub const AGENTS_PREFIX: &str = "agents/";
+
 /// Everything that hi-boss keeps for an agent: `agents/nex/internal_space/`.
 pub fn space_prefix(agent: &AgentName) -> String {
     format!("agents/{agent}/internal_space/")

@@ -2,6 +2,20 @@
 //!
 //! Each system has a file with its table of places ([`pattern`]), over the validated types of
 //! [`field`]; [`key_of`] and [`place_of`] are the tables' untyped face and inverse of each other.
+//!
+//! ```
+//! use haversack_core::layout::{System, gsv, key_of, place_of};
+//!
+//! let agent = gsv::AgentId::parse("hera")?;
+//! let date = gsv::Date::parse("2026-02-20")?;
+//! let key = gsv::Place::DailyMemory { agent, date }.key();
+//! assert_eq!(key, "agents/hera/memory/2026-02-20.md");
+//!
+//! let place = place_of(System::Gsv, &key)?;
+//! assert_eq!(place.kind, "daily-memory");
+//! assert_eq!(key_of(&place)?, key);
+//! # Ok::<(), haversack_core::types::Error>(())
+//! ```
 
 pub mod concept;
 pub mod field;
@@ -13,6 +27,7 @@ pub mod pattern;
 pub mod run_agent;
 pub mod session_key;
 pub mod solven;
+pub mod view;
 
 use serde::{Deserialize, Serialize};
 
@@ -92,6 +107,20 @@ impl System {
     }
 }
 
+/// Whether a folded prefix of a store's root is one in which a system keeps its homes or what they
+/// share, so that it is no run-agent project unless the caller says so.
+pub fn is_fixed_root(prefix: &str) -> bool {
+    [
+        gsv::AGENTS_PREFIX,
+        gsv::GLOBAL_SKILLS_PREFIX,
+        gsv::MEDIA_PREFIX,
+        moltbot::USERS_PREFIX,
+        moltbot::DELETED_PREFIX,
+        solven::THREADS_PREFIX,
+    ]
+    .contains(&prefix)
+}
+
 /// A thing that a layout has a key for, untyped: `wit/core/layout.wit`, `place`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -141,12 +170,12 @@ pub fn key_of(place: &Place) -> Result<String> {
         match Typed::parse(&key) {
             Some(found) if found == typed => Ok(key),
             Some(found) => Err(Error::invalid(format!(
-                "{key} is the key of a {}, not of a {}: name it as the more specific place",
+                "{key} is the key of place {}, not of place {}: name the more specific one",
                 found.kind(),
                 typed.kind()
             ))
             .at(key)),
-            None => Err(Error::invalid(format!("{key} is not the key of a {}", typed.kind())).at(key)),
+            None => Err(Error::invalid(format!("{key} is not the key of place {}", typed.kind())).at(key)),
         }
     })
 }

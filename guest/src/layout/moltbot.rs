@@ -7,6 +7,12 @@ pub use super::field::{
 };
 use super::{System, pattern::places};
 
+/// Where the live users lie.
+pub const USERS_PREFIX: &str = "users/";
+
+/// Where the soft-deleted users lie.
+pub const DELETED_PREFIX: &str = "deleted/";
+
 /// Everything of a live user: `users/user_1/`.
 pub fn user_prefix(user: &UserId) -> String {
     format!("users/{user}/")

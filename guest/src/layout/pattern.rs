@@ -28,6 +28,14 @@ pub struct KindInfo {
     pub fields: &'static [FieldInfo],
 }
 
+impl KindInfo {
+    /// The doc comment as one line.
+    pub fn description(&self) -> String {
+        let lines: Vec<_> = self.doc.iter().map(|line| line.trim()).collect();
+        lines.join(" ")
+    }
+}
+
 /// The texts of the fields when `key` is of the template's shape.
 pub fn match_template<'k>(
     template: &str,
@@ -219,7 +227,7 @@ macro_rules! places {
                     Self::$variant { $($field),+ } => {
                         $( if !($condition) {
                             return Err($crate::types::Error::invalid(
-                                concat!("a ", $kind, " needs that ", $rule)
+                                concat!("no place ", $kind, ": ", $rule)
                             ));
                         } )?
                         Ok(())

@@ -27,10 +27,16 @@ pub fn home_prefixes(project: &ProjectId) -> Vec<String> {
     vec![project_prefix(project)]
 }
 
-impl Place {
-    /// Whether finding it shows that its directory is a project: anything but a file of no known name.
-    pub fn shows_project(&self) -> bool {
-        !matches!(self, Self::ProjectFile { .. })
+/// Whether a listed key, or a folded prefix, one level below a directory shows that the directory is
+/// a project: a file that projects have, a task, or the segments of a bus.
+pub fn shows_project(listed: &str) -> bool {
+    let is_named = |key: &str| {
+        Place::parse(key).is_some_and(|place| !matches!(place, Place::ProjectFile { .. }))
+    };
+    match listed.strip_suffix('/') {
+        None => is_named(listed),
+        // A folder is a task's when a file in it would be.
+        Some(folder) => folder.ends_with("/PROJECT-MESSAGE-BUS") || is_named(&format!("{listed}x")),
     }
 }
 

@@ -4,6 +4,9 @@
 pub use super::field::{PathTail, SkillName, ThreadId, UserId};
 use super::{System, pattern::places};
 
+/// Where the threads lie.
+pub const THREADS_PREFIX: &str = "threads/";
+
 /// The skills that every thread sees.
 pub const SYSTEM_SKILLS_PREFIX: &str = "skills/system/";
 

@@ -158,10 +158,10 @@ impl<'a> Values<'a> {
         match self.fields.iter().find(|(other, _)| other == name) {
             Some((_, value)) => F::from_value(value),
             None => Err(Error::invalid(format!(
-                "a {} of {} needs field {name}: {}",
+                "place {} of {} needs field {name}: {}",
                 self.kind,
                 self.system.name(),
-                F::WHAT
+                F::RULE
             ))),
         }
     }
@@ -178,7 +178,7 @@ impl<'a> Values<'a> {
 
     fn wrong(&self, what: &str, info: &KindInfo) -> Error {
         Error::invalid(format!(
-            "a {} of {} {what}; its key is {}",
+            "place {} of {} {what}; its key is {}",
             self.kind,
             self.system.name(),
             info.template
