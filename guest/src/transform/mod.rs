@@ -2,8 +2,10 @@
 
 pub mod assemble;
 pub mod compare;
+pub mod eligibility;
 pub mod estimate;
 pub mod heartbeat;
 pub mod manifest;
+pub mod skill_listing;
 pub mod tooling;
 pub mod truncate;
