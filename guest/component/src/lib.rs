@@ -12,6 +12,7 @@ mod types;
 wit_bindgen::generate!({
     path: ["../../wit/store", "../../wit/core"],
     world: "haversack:core/haversack",
+    generate_all,
 });
 
 /// What the exports are implemented on.
