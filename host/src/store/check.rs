@@ -153,18 +153,23 @@ pub fn check_options(key: &str, options: &PutOptions) -> Result<(), Error> {
     Ok(())
 }
 
-/// The answer to each request of a wave that has too many.
-pub fn check_wave(wave: &[Request]) -> Result<(), Error> {
-    if wave.len() <= WAVE_REQUESTS_MAX {
-        return Ok(());
-    }
-    Err(error(
-        ErrorCode::TooLarge,
-        format!(
-            "a wave of {} requests, over {WAVE_REQUESTS_MAX}; split it",
-            wave.len()
-        ),
-    ))
+/// Answer the requests of a wave one after the other; each where the wave is too long refused.
+/// `answer` gets the bytes that the wave's answers may still have, for [`check_read`].
+pub fn answer_each<T>(
+    wave: Vec<Request>,
+    mut answer: impl FnMut(Request, &mut u64) -> Result<T, Error>,
+) -> Vec<Result<T, Error>> {
+    let requests = wave.len();
+    let mut left = WAVE_BYTES_MAX;
+    let mut answer = |request| {
+        if requests > WAVE_REQUESTS_MAX {
+            let message =
+                format!("a wave of {requests} requests, over {WAVE_REQUESTS_MAX}; split it");
+            return Err(error(ErrorCode::TooLarge, message));
+        }
+        answer(request, &mut left)
+    };
+    wave.into_iter().map(&mut answer).collect()
 }
 
 pub fn check_list(request: &ListRequest) -> Result<(), Error> {

@@ -50,7 +50,6 @@ impl MemoryStore {
         Self::from_objects(appends, Objects::new())
     }
 
-    /// A store with `objects` in it; their keys are not checked.
     pub fn from_objects(appends: bool, objects: Objects) -> Self {
         MemoryStore {
             objects: Mutex::new(objects),
@@ -60,38 +59,12 @@ impl MemoryStore {
         }
     }
 
-    /// A copy of everything.
     pub fn objects(&self) -> Objects {
         self.lock().clone()
     }
 
     fn lock(&self) -> MutexGuard<'_, Objects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// `left` is what remains of the wave's bytes.
-    fn answer(&self, request: Request, left: &mut u64) -> Result<Answer, Error> {
-        let objects = self.lock();
-        match request {
-            Request::Get(GetRequest { key, range, kind }) => {
-                check_key(&key)?;
-                let Some(object) = objects.get(&key) else {
-                    return Ok(Answer::Blob(None));
-                };
-                let part = value::cut(&object.bytes, &range).to_vec();
-                check::check_read(&key, part.len() as u64, left)?;
-                let body = value::body(part, kind);
-                let stat = object.stat.clone();
-                Ok(Answer::Blob(Some(Blob { body, stat })))
-            }
-            Request::Head(key) => {
-                check_key(&key)?;
-                Ok(Answer::Head(
-                    objects.get(&key).map(|object| object.stat.clone()),
-                ))
-            }
-            Request::List(request) => page(&objects, request, self.page_max).map(Answer::Listing),
-        }
     }
 
     /// The last step of every write, under the lock of its caller, so that no two writers pass the
@@ -104,13 +77,17 @@ impl MemoryStore {
         options: PutOptions,
     ) -> Result<String, Error> {
         check_directories(&key, objects)?;
-        let current = objects.get(&key).map(|object| object.stat.version.clone());
+        let current = stat(objects, &key).map(|stat| stat.version);
         check::check_condition(&key, &options.condition, current)?;
         let object = Object::new(bytes, options, self.now_ms);
         let version = object.stat.version.clone();
         objects.insert(key, object);
         Ok(version)
     }
+}
+
+fn stat(objects: &Objects, key: &str) -> Option<Stat> {
+    objects.get(key).map(|object| object.stat.clone())
 }
 
 /// One page of a list. Its cursor is the last thing on it: a key, or a folded prefix with its slash,
@@ -134,8 +111,7 @@ fn page(objects: &Objects, request: ListRequest, page_max: u32) -> Result<Listin
             page.cursor = Some(last);
             break;
         }
-        let slash = key[prefix.len()..].find('/').filter(|_| request.delimiter);
-        if let Some(slash) = slash {
+        if let Some(slash) = key[prefix.len()..].find('/').filter(|_| request.delimiter) {
             last = key[..=prefix.len() + slash].to_owned();
             page.prefixes.push(last.clone());
         } else {
@@ -157,14 +133,30 @@ impl BlobStore for MemoryStore {
     }
 
     fn read(&self, wave: Vec<Request>) -> BoxFuture<'_, Vec<Result<Answer, Error>>> {
-        let mut left = check::WAVE_BYTES_MAX;
-        let too_many = check::check_wave(&wave);
-        let answer = |request| {
-            too_many
-                .clone()
-                .and_then(|()| self.answer(request, &mut left))
+        // `left` is what remains of the wave's bytes.
+        let answer = |request, left: &mut u64| {
+            let objects = self.lock();
+            match request {
+                Request::Get(GetRequest { key, range, kind }) => {
+                    check_key(&key)?;
+                    let Some(object) = objects.get(&key) else {
+                        return Ok(Answer::Blob(None));
+                    };
+                    let part = value::cut(&object.bytes, &range);
+                    check::check_read(&key, part.len() as u64, left)?;
+                    let (body, stat) = (value::body(part.to_vec(), kind), object.stat.clone());
+                    Ok(Answer::Blob(Some(Blob { body, stat })))
+                }
+                Request::Head(key) => {
+                    check_key(&key)?;
+                    Ok(Answer::Head(stat(&objects, &key)))
+                }
+                Request::List(request) => {
+                    page(&objects, request, self.page_max).map(Answer::Listing)
+                }
+            }
         };
-        Box::pin(ready(wave.into_iter().map(answer).collect()))
+        Box::pin(ready(check::answer_each(wave, answer)))
     }
 
     fn put(&self, key: String, body: Body, options: PutOptions) -> Written<'_, String> {
@@ -178,9 +170,8 @@ impl BlobStore for MemoryStore {
         Box::pin(async move {
             check::check_append(self.appends, &key, &body)?;
             let mut objects = self.lock();
-            let mut bytes = objects
-                .get(&key)
-                .map_or(vec![], |object| object.bytes.clone());
+            let object = objects.get(&key);
+            let mut bytes = object.map_or(vec![], |object| object.bytes.clone());
             check::check_size(&key, at_bytes, bytes.len() as u64)?;
             bytes.extend_from_slice(value::bytes(&body));
             let size = bytes.len() as u64;
@@ -195,13 +186,9 @@ impl BlobStore for MemoryStore {
             let mut objects = self.lock();
             let mut bytes = Vec::new();
             for Source { key, if_match } in from {
-                let object = objects.get(&key);
-                check::check_source(
-                    &key,
-                    if_match,
-                    object.map(|object| object.stat.version.clone()),
-                )?;
-                bytes.extend(object.into_iter().flat_map(|object| &object.bytes));
+                let current = stat(&objects, &key).map(|stat| stat.version);
+                check::check_source(&key, if_match, current)?;
+                bytes.extend_from_slice(&objects[&key].bytes);
             }
             check::check_concat_size(&to, bytes.len() as u64, &options)?;
             self.write(&mut objects, to, bytes, options)
