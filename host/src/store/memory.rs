@@ -2,7 +2,6 @@
 //! Deterministic: the clock is a number that the owner sets. Knows nothing of files or networks.
 
 use std::collections::BTreeMap;
-use std::future::ready;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::key::{check_directories, check_key};
@@ -34,7 +33,6 @@ pub type Objects = BTreeMap<String, Object>;
 
 type Written<'a, T> = BoxFuture<'a, Result<T, Error>>;
 
-/// See the module.
 pub struct MemoryStore {
     objects: Mutex<Objects>,
     /// Whether `append` works. Without it the store is like a bucket.
@@ -67,8 +65,7 @@ impl MemoryStore {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The last step of every write, under the lock of its caller, so that no two writers pass the
-    /// same condition.
+    /// The end of every write, under its caller's lock, so that no two pass the same condition.
     fn write(
         &self,
         objects: &mut Objects,
@@ -156,7 +153,7 @@ impl BlobStore for MemoryStore {
                 }
             }
         };
-        Box::pin(ready(check::answer_each(wave, answer)))
+        Box::pin(std::future::ready(check::answer_each(wave, answer)))
     }
 
     fn put(&self, key: String, body: Body, options: PutOptions) -> Written<'_, String> {
@@ -197,6 +194,6 @@ impl BlobStore for MemoryStore {
 
     fn delete(&self, keys: Vec<String>) -> BoxFuture<'_, Vec<Result<(), Error>>> {
         let delete = |key: String| check_key(&key).map(|()| drop(self.lock().remove(&key)));
-        Box::pin(ready(keys.into_iter().map(delete).collect()))
+        Box::pin(std::future::ready(keys.into_iter().map(delete).collect()))
     }
 }
