@@ -2,6 +2,7 @@
 //! `wit/store/blobs.wit`; [`crate::contract`] checks it. Knows nothing of layouts or the component.
 
 pub mod check;
+pub mod disk;
 pub mod key;
 pub mod memory;
 pub mod value;
