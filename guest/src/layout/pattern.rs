@@ -144,9 +144,7 @@ macro_rules! places {
                             what: <$type as $crate::layout::field::Field>::WHAT,
                             rule: <$type as $crate::layout::field::Field>::RULE,
                             tail: <$type as $crate::layout::field::Field>::TAIL,
-                            accepts: |text| {
-                                <$type as $crate::layout::field::Field>::from_key(text).is_ok()
-                            },
+                            accepts: <$type as $crate::layout::field::Field>::accepts_key,
                         }
                     ),+],
                 }

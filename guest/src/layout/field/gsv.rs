@@ -139,4 +139,8 @@ impl Field for WorkspaceFile {
     fn to_value(&self) -> String {
         self.file_name().to_owned()
     }
+
+    fn accepts_key(text: &str) -> bool {
+        Self::ALL.iter().any(|file| file.file_name() == text)
+    }
 }

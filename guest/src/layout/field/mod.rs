@@ -46,6 +46,11 @@ pub trait Field: Sized {
         self.to_value()
     }
 
+    /// Whether [`Field::from_key`] succeeds, without an error's text where a type can spare it.
+    fn accepts_key(text: &str) -> bool {
+        Self::from_key(text).is_ok()
+    }
+
     /// The error that states the rule.
     fn refuse(value: &str) -> Error {
         Error::invalid(format!(
@@ -70,8 +75,7 @@ macro_rules! text_field {
 
             /// Refuses what breaks the rule, and states it.
             pub fn parse(text: &str) -> $crate::types::Result<Self> {
-                let accepts: fn(&str) -> bool = $accepts;
-                if accepts(text) {
+                if <Self as $crate::layout::field::Field>::accepts_key(text) {
                     Ok(Self(text.to_owned()))
                 } else {
                     Err(<Self as $crate::layout::field::Field>::refuse(text))
@@ -99,6 +103,11 @@ macro_rules! text_field {
 
             fn to_value(&self) -> String {
                 self.0.clone()
+            }
+
+            fn accepts_key(text: &str) -> bool {
+                let accepts: fn(&str) -> bool = $accepts;
+                accepts(text)
             }
         }
     };
