@@ -27,7 +27,7 @@ pub const TOOL_DESCRIPTION_UTF16_MAX: usize = 180;
 pub const TOOL_DESCRIPTION_KEPT: usize = 177;
 
 /// Offsets of time zones, in minutes either way (18 hours, as ISO 8601 libraries allow).
-pub const UTC_OFFSET_MINUTES_MAX: i32 = 1_080;
+pub const UTC_OFFSET_MINUTES_MAX: u32 = 1_080;
 /// The last millisecond of the year 9999, so that a date has four digits.
 pub const NOW_MS_MAX: u64 = 253_402_300_799_999;
 

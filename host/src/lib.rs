@@ -1,3 +1,12 @@
 //! haversack's host for Rust programs: the component under wasmtime, and the stores to wire it to.
+//!
+//! [`Engine`] calls into the component; [`store`] holds the blob stores.
+
 pub mod bindings;
+mod cache;
+mod engine;
+mod imports;
+pub mod json;
 pub mod store;
+
+pub use engine::{COMPONENT, CallError, Context, Engine, EngineOptions};

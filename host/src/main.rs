@@ -1,1 +1,20 @@
-fn main() {}
+//! The `haversack` command. Reads the command line, runs one subcommand, and turns its outcome into an
+//! exit code. What a subcommand does stands in `commands/`.
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let line = commands::Line::parse();
+    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+        Ok(runtime) => runtime,
+        Err(error) => return commands::exit::report(&error.into()),
+    };
+    match runtime.block_on(commands::run(line)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => commands::exit::report(&error),
+    }
+}

@@ -1,1 +1,21 @@
-//! The component.
+//! haversack-core as a WebAssembly component: the only code with wit-bindgen. One file for each interface
+//! converts and forwards; there is no logic here.
+
+mod convert;
+mod documents;
+mod layout;
+mod prompt;
+mod skills;
+mod store;
+mod types;
+
+wit_bindgen::generate!({
+    path: ["../../wit/store", "../../wit/core"],
+    world: "haversack:core/haversack",
+    generate_all,
+});
+
+/// What the exports are implemented on.
+struct Component;
+
+export!(Component);

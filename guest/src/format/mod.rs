@@ -1,2 +1,7 @@
 //! Formats, one a file: `parse(bytes) -> value + problems`, `render(value) -> bytes`. They know no
 //! store and no key.
+
+pub mod front_matter;
+pub mod json_member;
+pub mod skill;
+pub mod text;

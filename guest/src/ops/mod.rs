@@ -1,1 +1,6 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
+
+pub mod documents;
+pub mod layout;
+pub mod prompt;
+pub mod skills;

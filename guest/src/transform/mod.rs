@@ -1,1 +1,11 @@
 //! Pure functions that decide: what goes into a prompt, what is cut, which skill is shown.
+
+pub mod assemble;
+pub mod compare;
+pub mod eligibility;
+pub mod estimate;
+pub mod heartbeat;
+pub mod manifest;
+pub mod skill_listing;
+pub mod tooling;
+pub mod truncate;

@@ -1,6 +1,12 @@
 //! The blob stores a host can offer, behind one trait. One file a store. What each promises is in
 //! `wit/store/blobs.wit`; [`crate::contract`] checks it. Knows nothing of layouts or the component.
 
+pub mod check;
+pub mod disk;
+pub mod key;
+pub mod memory;
+pub mod value;
+
 use std::future::Future;
 use std::pin::Pin;
 

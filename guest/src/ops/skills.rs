@@ -1,0 +1,110 @@
+//! The interface `skills`: what there is, who may see it and why, and the text of one. The loading is
+//! shared with the prompt, which asks for both lists in its own first wave. Spells no key.
+
+mod load;
+mod near_names;
+mod read;
+
+use serde::{Deserialize, Serialize};
+
+pub use crate::format::skill::Requirements;
+pub use crate::transform::eligibility::{
+    Conditions, Environment, Host, Reason, ReasonKind, RequirementsOverride, Setting,
+};
+pub use load::{Loaded, list_requests, load, pages_of};
+pub use read::read;
+
+use crate::layout::concept::{self, Concept};
+use crate::layout::{System, gsv::AgentId};
+use crate::store::{Metered, Store};
+use crate::types::{Cost, Home, Problem, Result};
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Origin {
+    Agent,
+    Global,
+}
+
+/// A skill of a home, shown or hidden. `always` and `requires` are what was decided upon: the front
+/// matter's as the setting overrides them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct Skill {
+    pub name: String,
+    pub directory: String,
+    pub origin: Origin,
+    pub key: String,
+    pub read_path: String,
+    pub description: String,
+    pub always: bool,
+    pub emoji: Option<String>,
+    pub homepage: Option<String>,
+    pub license: Option<String>,
+    pub compatibility: Option<String>,
+    pub allowed_tools: Option<Vec<String>>,
+    pub requires: Requirements,
+    pub install: Vec<String>,
+    pub shown: bool,
+    pub reasons: Vec<Reason>,
+    pub size_bytes: u64,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct CatalogueRequest {
+    pub home: Home,
+    pub environment: Environment,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct CatalogueAnswer {
+    pub skills: Vec<Skill>,
+    pub listing: String,
+    pub problems: Vec<Problem>,
+    pub cost: Cost,
+}
+
+/// The arguments of `read`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ReadRequest {
+    pub home: Home,
+    pub skill: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct ReadAnswer {
+    pub key: String,
+    pub origin: Origin,
+    pub version: String,
+    pub text: String,
+    pub size_bytes: u64,
+    pub problems: Vec<Problem>,
+    pub cost: Cost,
+}
+
+/// All skills of a home, in two waves: both lists, then every file.
+pub fn catalogue(store: &dyn Store, request: &CatalogueRequest) -> Result<CatalogueAnswer> {
+    let agent = agent_of(&request.home)?;
+    let conditions = Conditions::new(&request.environment)?;
+    let store = Metered::new(store);
+    let first_pages = pages_of(&agent, store.read(list_requests(&agent).into())?)?;
+    let loaded = load(&store, &agent, first_pages, &conditions)?;
+    Ok(CatalogueAnswer {
+        listing: loaded.listing(),
+        skills: loaded.skills,
+        problems: loaded.problems,
+        cost: store.cost(),
+    })
+}
+
+fn agent_of(home: &Home) -> Result<AgentId> {
+    concept::require(System::parse(&home.system)?, Concept::Skills)?;
+    AgentId::parse(&home.id)
+}
+
+#[cfg(test)]
+mod tests;

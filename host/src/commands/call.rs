@@ -1,0 +1,78 @@
+//! One call into the component over the store that the command line names.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use haversack_host::Engine;
+use haversack_host::store::{BlobStore, DiskStore, MemoryStore};
+use serde_json::Value;
+
+use super::Shared;
+use super::exit::{Code, Failure};
+
+/// The component, and the store that this run is about.
+pub struct Caller {
+    engine: Engine,
+    store: Arc<dyn BlobStore>,
+    /// As the user would name the store, for messages.
+    pub location: String,
+}
+
+impl Caller {
+    /// For calls that need no store.
+    pub fn without_store(shared: &Shared) -> anyhow::Result<Self> {
+        let engine = Engine::new(shared.engine_options())?;
+        Ok(Self { engine, store: Arc::new(MemoryStore::default()), location: String::new() })
+    }
+
+    /// Over `--store`, or the default for homes of `system`. A missing store is a failure of its own.
+    pub fn over_store(shared: &Shared, system: Option<&str>) -> anyhow::Result<Self> {
+        let location = match &shared.store {
+            Some(location) => location.clone(),
+            None => default_location(system),
+        };
+        let store = open(&location)?;
+        let engine = Engine::new(shared.engine_options())?;
+        Ok(Self { engine, store, location })
+    }
+
+    /// Call a function; an error of the contract becomes a [`Failure`] with its message.
+    pub async fn call(&self, interface: &str, function: &str, arguments: Value) -> anyhow::Result<Value> {
+        let answer = self.engine.call_json(self.store.clone(), interface, function, &arguments).await?;
+        match answer {
+            Value::Object(mut members) if members.len() == 1 => {
+                if let Some(error) = members.get("error") {
+                    return Err(Failure::of_contract(error).into());
+                }
+                Ok(members.remove("ok").unwrap_or(Value::Object(members)))
+            }
+            answer => Ok(answer),
+        }
+    }
+}
+
+fn default_location(system: Option<&str>) -> String {
+    let home = std::env::var_os("HOME").map(PathBuf::from);
+    match (system, home) {
+        (Some("run-agent"), Some(home)) => home.join("run-agent").display().to_string(),
+        _ => "./haversack-store".to_owned(),
+    }
+}
+
+fn open(location: &str) -> anyhow::Result<Arc<dyn BlobStore>> {
+    let path = match location.split_once("://") {
+        None => PathBuf::from(location),
+        Some(("file", path)) if path.starts_with('/') => PathBuf::from(path),
+        Some((scheme, _)) => {
+            return Err(Failure::new(
+                Code::NoStore,
+                format!("--store {location}: this version opens directories and file:///… URLs, not {scheme}://"),
+            )
+            .into());
+        }
+    };
+    match DiskStore::open(&path) {
+        Ok(store) => Ok(Arc::new(store)),
+        Err(error) => Err(Failure::new(Code::NoStore, format!("{error:#}")).into()),
+    }
+}

@@ -1,0 +1,204 @@
+//! The options of `haversack prompt` as the contract's request: a JSON request first, flags over it.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use serde_json::{Map, Value, json};
+
+use crate::commands::environment::EnvironmentOptions;
+use crate::commands::exit::{Code, Failure};
+use crate::commands::home::Home;
+use crate::commands::read_text;
+
+#[derive(Debug, Args)]
+pub struct RequestOptions {
+    /// A JSON request in the form of the WIT record `assemble-request`; `-` is standard input. Flags
+    /// go before its members
+    #[arg(long, value_name = "FILE")]
+    request: Option<PathBuf>,
+
+    /// The session's key, which decides who sees MEMORY.md [default: the main session]
+    #[arg(long, value_name = "KEY")]
+    session: Option<String>,
+
+    /// The system's name for main sessions [default: main]
+    #[arg(long, value_name = "NAME")]
+    main_key: Option<String>,
+
+    /// The moment that decides which day is today [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    now: Option<u64>,
+
+    /// How far local time is from UTC, such as +01:00 or -330 (minutes) [default: UTC]
+    #[arg(long, value_name = "OFFSET", value_parser = offset, allow_hyphen_values = true)]
+    utc_offset: Option<i32>,
+
+    /// The base prompt, before that of the request
+    #[arg(long, value_name = "TEXT")]
+    base: Option<String>,
+
+    /// A section of your own after the base prompt, from a file; repeat for more
+    #[arg(long, value_name = "TITLE=FILE", value_parser = titled_file)]
+    section: Vec<(String, PathBuf)>,
+
+    /// Tools to list, a JSON file: [{"name": …, "description": …}, …]
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
+
+    /// Runtime: the model's name
+    #[arg(long, value_name = "NAME")]
+    model: Option<String>,
+
+    /// Runtime: the time zone's name
+    #[arg(long, value_name = "NAME")]
+    time_zone: Option<String>,
+
+    /// Runtime: the channel's name
+    #[arg(long, value_name = "NAME")]
+    channel: Option<String>,
+
+    /// Runtime: a host's name; repeat for more
+    #[arg(long, value_name = "NAME")]
+    host: Vec<String>,
+
+    /// none, hi-boss, openclaw-2026.9, newest-first, or a JSON file with a policy of your own
+    #[arg(long, value_name = "PRESET|FILE")]
+    budget: Option<String>,
+
+    #[command(flatten)]
+    environment: EnvironmentOptions,
+}
+
+/// Milliseconds since 1970.
+fn moment(text: &str) -> Result<u64, String> {
+    let moment: jiff::Timestamp =
+        text.parse().map_err(|error| format!("{error}; write it like 2026-02-20T09:30:00Z"))?;
+    u64::try_from(moment.as_millisecond()).map_err(|_| "moments before 1970 are not supported".to_owned())
+}
+
+/// Minutes east of Greenwich.
+fn offset(text: &str) -> Result<i32, String> {
+    let wrong = || format!("{text:?} is no offset; write it like +01:00, -05:30, Z or 90 (minutes)");
+    if text == "Z" {
+        return Ok(0);
+    }
+    let Some((hours, minutes)) = text.split_once(':') else {
+        return text.parse().map_err(|_| wrong());
+    };
+    let (sign, hours) = match (hours.strip_prefix('-'), hours.strip_prefix('+')) {
+        (Some(hours), _) => (-1, hours),
+        (_, Some(hours)) => (1, hours),
+        _ => return Err(wrong()),
+    };
+    let figure = |text: &str| text.parse::<i32>().ok().filter(|_| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()));
+    match (figure(hours), figure(minutes)) {
+        (Some(hours), Some(minutes)) if minutes < 60 => Ok(sign * (hours * 60 + minutes)),
+        _ => Err(wrong()),
+    }
+}
+
+fn titled_file(text: &str) -> Result<(String, PathBuf), String> {
+    let (title, file) = text.split_once('=').ok_or("a section is TITLE=FILE")?;
+    Ok((title.to_owned(), PathBuf::from(file)))
+}
+
+impl RequestOptions {
+    pub fn to_json(&self, home: &Home) -> anyhow::Result<Value> {
+        let mut request = self.base_request()?;
+        request.insert("home".into(), home.to_json());
+        let mut set = |name: &str, value: Option<Value>| {
+            if let Some(value) = value {
+                request.insert(name.into(), value);
+            }
+        };
+        set("session-key", self.session.clone().map(Value::from));
+        set("main-key", self.main_key.clone().map(Value::from));
+        set("now-ms", self.now.map(Value::from));
+        set("utc-offset-minutes", self.utc_offset.map(Value::from));
+        set("session-prompt", self.base.clone().map(Value::from));
+        set("budget", self.budget()?);
+        if let Some(file) = &self.tools {
+            set("tools", Some(parse(&read_text(file)?, &file.display().to_string())?));
+        }
+        self.defaults(home, &mut request)?;
+
+        let sections = request.entry("sections").or_insert_with(|| json!([]));
+        for (title, file) in &self.section {
+            let Value::Array(sections) = &mut *sections else { anyhow::bail!("sections of the request is no list") };
+            sections.push(json!({ "title": title, "text": read_text(file)? }));
+        }
+        let runtime = request.entry("runtime").or_insert_with(|| json!({}));
+        let given = [("model", &self.model), ("time-zone", &self.time_zone), ("channel", &self.channel)];
+        for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+            runtime[name] = json!(value);
+        }
+        if !self.host.is_empty() {
+            runtime["hosts"] = json!(self.host);
+        }
+        let environment = request.remove("environment").unwrap_or(Value::Null);
+        request.insert("environment".into(), self.environment.over(environment)?);
+        Ok(Value::Object(request))
+    }
+
+    fn base_request(&self) -> anyhow::Result<Map<String, Value>> {
+        let Some(file) = &self.request else { return Ok(Map::new()) };
+        match parse(&read_text(file)?, &file.display().to_string())? {
+            Value::Object(members) => Ok(members),
+            _ => anyhow::bail!("{}: a request is a JSON object", file.display()),
+        }
+    }
+
+    /// What the contract requires and the command line may leave out, said where it matters.
+    fn defaults(&self, home: &Home, request: &mut Map<String, Value>) -> anyhow::Result<()> {
+        if !request.contains_key("session-key") {
+            let main_key = request.get("main-key").and_then(Value::as_str).unwrap_or("main");
+            let key = format!("agent:{}:{main_key}", home.id);
+            eprintln!("haversack: no --session given: assuming the main session {key}, which sees MEMORY.md");
+            request.insert("session-key".into(), json!(key));
+        }
+        if !request.contains_key("now-ms") {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+            request.insert("now-ms".into(), json!(u64::try_from(now.as_millis())?));
+        }
+        request.entry("utc-offset-minutes").or_insert_with(|| json!(0));
+        Ok(())
+    }
+
+    /// A preset by name, else a policy from a file.
+    fn budget(&self) -> anyhow::Result<Option<Value>> {
+        let Some(budget) = &self.budget else { return Ok(None) };
+        let names_a_file = budget.ends_with(".json") || budget.contains(std::path::MAIN_SEPARATOR);
+        if !names_a_file {
+            return Ok(Some(json!({ "preset": budget })));
+        }
+        Ok(Some(json!({ "custom": parse(&read_text(&PathBuf::from(budget))?, budget)? })))
+    }
+}
+
+fn parse(text: &str, name: &str) -> anyhow::Result<Value> {
+    serde_json::from_str(text)
+        .map_err(|error| Failure::new(Code::Invalid, format!("{name} is not JSON: {error}")).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{moment, offset};
+
+    #[test]
+    fn offsets() {
+        for (text, minutes) in [("Z", 0), ("+01:00", 60), ("-05:30", -330), ("-330", -330), ("90", 90), ("+14:00", 840)] {
+            assert_eq!(offset(text), Ok(minutes), "{text}");
+        }
+        for text in ["1:00", "+1:00", "+01:60", "+01:0x", "Europe/Berlin", "", "+:"] {
+            assert!(offset(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn moments() {
+        assert_eq!(moment("2026-02-20T09:30:00Z"), Ok(1_771_579_800_000));
+        assert_eq!(moment("2026-02-20T10:30:00+01:00"), Ok(1_771_579_800_000));
+        assert!(moment("2026-02-30T09:30:00Z").is_err());
+        assert!(moment("1969-12-31T23:59:59Z").is_err());
+    }
+}
