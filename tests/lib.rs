@@ -1,1 +1,10 @@
-//! tests
+//! The conformance corpus as a library: cases, comparer, runner, adapters. The format of a case is
+//! documented in `tests/README.md`; this crate knows no system and no layout.
+
+pub mod adapters;
+pub mod bless;
+pub mod case;
+pub mod compare;
+pub mod memory;
+pub mod record;
+pub mod runner;
