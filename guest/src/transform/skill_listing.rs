@@ -35,7 +35,7 @@ pub fn render(shown: &[ListedSkill<'_>], hidden: &[ReasonKind]) -> String {
     }
     text.push_str("<available_skills>\n");
     for skill in shown {
-        text.push_str("  <skill name=\"");
+        text.push_str("<skill name=\"");
         escape(skill.name, true, &mut text);
         text.push('"');
         if skill.always {
@@ -47,11 +47,11 @@ pub fn render(shown: &[ListedSkill<'_>], hidden: &[ReasonKind]) -> String {
             ("location", skill.location),
             ("read-path", skill.read_path),
         ] {
-            text.push_str(&format!("    <{tag}>"));
+            text.push_str(&format!("<{tag}>"));
             escape(content, false, &mut text);
             text.push_str(&format!("</{tag}>\n"));
         }
-        text.push_str("  </skill>\n");
+        text.push_str("</skill>\n");
     }
     text.push_str("</available_skills>");
     text

@@ -75,7 +75,7 @@ fn two_waves_and_the_agents_own_first() {
     assert!(
         answer
             .listing
-            .starts_with("<available_skills>\n  <skill name=\"both\">")
+            .starts_with("<available_skills>\n<skill name=\"both\">")
     );
     assert_eq!((answer.cost.waves, answer.cost.requests), (2, 6));
     assert_eq!(

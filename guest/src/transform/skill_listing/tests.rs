@@ -75,8 +75,8 @@ fn escapes_everything() {
         assert_eq!(
             listing,
             format!(
-                "<available_skills>\n  <skill name=\"{name}\">\n    <description>{content}</description>\n    \
-                 <location>{content}</location>\n    <read-path>{content}</read-path>\n  </skill>\n</available_skills>"
+                "<available_skills>\n<skill name=\"{name}\">\n<description>{content}</description>\n\
+                 <location>{content}</location>\n<read-path>{content}</read-path>\n</skill>\n</available_skills>"
             )
         );
     }
