@@ -29,9 +29,22 @@ const OUTER_ONLY: [&str; 14] = [
 ];
 
 fn main() -> Result<()> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("host/ lies in the workspace")?;
-    for input in ["guest/src", "guest/component", "guest/Cargo.toml", "wit", "Cargo.toml", "Cargo.lock", "rust-toolchain.toml"] {
-        println!("cargo::rerun-if-changed={}", workspace.join(input).display());
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .context("host/ lies in the workspace")?;
+    for input in [
+        "guest/src",
+        "guest/component",
+        "guest/Cargo.toml",
+        "wit",
+        "Cargo.toml",
+        "Cargo.lock",
+        "rust-toolchain.toml",
+    ] {
+        println!(
+            "cargo::rerun-if-changed={}",
+            workspace.join(input).display()
+        );
     }
     println!("cargo::rerun-if-env-changed=RUSTUP_TOOLCHAIN");
 
@@ -57,7 +70,9 @@ fn ensure_target() -> Result<()> {
     if libdir.is_dir() {
         return Ok(());
     }
-    let added = Command::new("rustup").args(["target", "add", TARGET]).output();
+    let added = Command::new("rustup")
+        .args(["target", "add", TARGET])
+        .output();
     match added {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => bail!(
@@ -79,7 +94,13 @@ fn build_core(workspace: &Path) -> Result<PathBuf> {
     let mut build = Command::new(cargo);
     build
         .current_dir(workspace)
-        .args(["build", "--package", "haversack-component", "--profile", "component"])
+        .args([
+            "build",
+            "--package",
+            "haversack-component",
+            "--profile",
+            "component",
+        ])
         .args(["--target", TARGET, "--target-dir"])
         .arg(&target_dir);
     if std::env::var_os("CARGO_NET_OFFLINE").is_some() {
@@ -90,9 +111,15 @@ fn build_core(workspace: &Path) -> Result<PathBuf> {
     }
     let output = build.output().context("starting cargo for the guest")?;
     if !output.status.success() {
-        bail!("building the guest failed:\n{}", String::from_utf8_lossy(&output.stderr));
+        bail!(
+            "building the guest failed:\n{}",
+            String::from_utf8_lossy(&output.stderr)
+        );
     }
-    Ok(target_dir.join(TARGET).join("component").join("haversack_component.wasm"))
+    Ok(target_dir
+        .join(TARGET)
+        .join("component")
+        .join("haversack_component.wasm"))
 }
 
 /// OUT_DIR is `<target>/<profile>/build/<package>/out`; with `--target` one deeper, which is as good a

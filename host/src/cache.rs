@@ -13,7 +13,11 @@ use wasmtime::component::Component;
 /// `$HAVERSACK_CACHE`, else `haversack` below the user's cache directory. None (an empty
 /// `HAVERSACK_CACHE`, or no home) compiles at every start.
 pub fn default_directory() -> Option<PathBuf> {
-    let set = |name| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let set = |name| {
+        std::env::var_os(name)
+            .filter(|value| !value.is_empty())
+            .map(PathBuf::from)
+    };
     if std::env::var_os("HAVERSACK_CACHE").is_some() {
         return set("HAVERSACK_CACHE");
     }
@@ -27,7 +31,11 @@ pub fn default_directory() -> Option<PathBuf> {
 
 /// The compiled component: from `directory` where an engine like this one left it, else compiled now and
 /// left there. A cache that cannot be read or written is only slow.
-pub fn load_or_compile(engine: &Engine, component: &[u8], directory: Option<&Path>) -> anyhow::Result<Component> {
+pub fn load_or_compile(
+    engine: &Engine,
+    component: &[u8],
+    directory: Option<&Path>,
+) -> anyhow::Result<Component> {
     let Some(directory) = directory else {
         return Ok(Component::new(engine, component)?);
     };
@@ -46,8 +54,14 @@ pub fn load_or_compile(engine: &Engine, component: &[u8], directory: Option<&Pat
 /// processor features.
 fn file_name(engine: &Engine, component: &[u8]) -> String {
     let mut compatibility = DefaultHasher::new();
-    engine.precompile_compatibility_hash().hash(&mut compatibility);
-    let digest: String = Sha256::digest(component).iter().take(16).map(|byte| format!("{byte:02x}")).collect();
+    engine
+        .precompile_compatibility_hash()
+        .hash(&mut compatibility);
+    let digest: String = Sha256::digest(component)
+        .iter()
+        .take(16)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
     format!("{digest}-{:016x}.cwasm", compatibility.finish())
 }
 
@@ -67,7 +81,9 @@ fn is_ours(file: &Path) -> bool {
     use std::os::unix::fs::MetadataExt;
     let ours = |path: &Path| {
         path.symlink_metadata().is_ok_and(|meta| {
-            !meta.is_symlink() && meta.uid() == rustix::process::geteuid().as_raw() && meta.mode() & 0o022 == 0
+            !meta.is_symlink()
+                && meta.uid() == rustix::process::geteuid().as_raw()
+                && meta.mode() & 0o022 == 0
         })
     };
     file.is_file() && ours(file) && file.parent().is_some_and(ours)
@@ -83,10 +99,14 @@ fn save(component: &Component, directory: &Path, file: &Path) -> anyhow::Result<
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(directory).with_context(|| format!("creating {}", directory.display()))?;
+    builder
+        .create(directory)
+        .with_context(|| format!("creating {}", directory.display()))?;
     // tempfile makes files of mode 0600.
     let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
     temporary.write_all(&component.serialize()?)?;
-    temporary.persist(file).with_context(|| format!("writing {}", file.display()))?;
+    temporary
+        .persist(file)
+        .with_context(|| format!("writing {}", file.display()))?;
     Ok(())
 }

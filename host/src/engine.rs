@@ -7,7 +7,7 @@
 //! use haversack_host::{Engine, EngineOptions, store::MemoryStore};
 //!
 //! let engine = Engine::new(EngineOptions::default())?;
-//! let store = Arc::new(MemoryStore::default());
+//! let store = Arc::new(MemoryStore::new(false));
 //! let systems = engine.call_json(store, "layout", "systems", &serde_json::json!({})).await?;
 //! # Ok(()) }
 //! ```
@@ -109,13 +109,23 @@ pub struct Context {
 }
 
 impl ResourceLimiter for Context {
-    fn memory_growing(&mut self, _now: usize, wanted: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn memory_growing(
+        &mut self,
+        _now: usize,
+        wanted: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         let allowed = wanted <= self.memory_bytes_max;
         self.memory_refused |= !allowed;
         Ok(allowed)
     }
 
-    fn table_growing(&mut self, _now: usize, wanted: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
+    fn table_growing(
+        &mut self,
+        _now: usize,
+        wanted: usize,
+        _maximum: Option<usize>,
+    ) -> wasmtime::Result<bool> {
         Ok(wanted <= TABLE_ELEMENTS_MAX)
     }
 }
@@ -131,17 +141,25 @@ impl Engine {
         let engine = wasmtime::Engine::new(&config)?;
         let component = cache::load_or_compile(&engine, COMPONENT, options.cache.as_deref())?;
         let mut linker = Linker::new(&engine);
-        Haversack::add_to_linker::<_, HasSelf<Imports>>(&mut linker, |context: &mut Context| &mut context.imports)?;
+        Haversack::add_to_linker::<_, HasSelf<Imports>>(&mut linker, |context: &mut Context| {
+            &mut context.imports
+        })?;
         let pre = HaversackPre::new(linker.instantiate_pre(&component)?)?;
         let ticker = Arc::new(Ticker::start(engine)?);
-        Ok(Self { pre, options, _ticker: ticker })
+        Ok(Self {
+            pre,
+            options,
+            _ticker: ticker,
+        })
     }
 
     /// Names of what the component imports, one each.
     pub fn import_names(&self) -> Vec<String> {
         let component = self.pre.instance_pre().component();
         let ty = component.component_type();
-        ty.imports(component.engine()).map(|(name, _)| name.to_owned()).collect()
+        ty.imports(component.engine())
+            .map(|(name, _)| name.to_owned())
+            .collect()
     }
 
     /// Call into a fresh instance over `store`. `call` gets the store of the call and the typed bindings;
@@ -179,25 +197,37 @@ impl Engine {
     ) -> anyhow::Result<Value> {
         let mut store = self.context(store);
         let called = async {
-            let instance = self.pre.instance_pre().instantiate_async(&mut store).await?;
+            let instance = self
+                .pre
+                .instance_pre()
+                .instantiate_async(&mut store)
+                .await?;
             let name = format!("haversack:core/{interface}@{}", json::CONTRACT_VERSION);
             let found = instance
                 .get_export_index(&mut store, None, &name)
-                .and_then(|interface| instance.get_export_index(&mut store, Some(&interface), function))
+                .and_then(|interface| {
+                    instance.get_export_index(&mut store, Some(&interface), function)
+                })
                 .and_then(|function| instance.get_func(&mut store, function));
             let Some(function) = found else {
-                return Ok(Err(format!("the component exports no function {interface}.{function}")));
+                return Ok(Err(format!(
+                    "the component exports no function {interface}.{function}"
+                )));
             };
             let parameters = match json::arguments(&function.ty(&store), arguments) {
                 Ok(parameters) => parameters,
                 Err(message) => return Ok(Err(message)),
             };
             let mut results = vec![Val::Bool(false)];
-            function.call_async(&mut store, &parameters, &mut results).await?;
+            function
+                .call_async(&mut store, &parameters, &mut results)
+                .await?;
             Ok(Ok(results))
         };
         let outcome = tokio::time::timeout(self.options.deadline, called).await;
-        let results = self.settle(outcome, &store)?.map_err(CallError::Arguments)?;
+        let results = self
+            .settle(outcome, &store)?
+            .map_err(CallError::Arguments)?;
         Ok(results.first().map_or(Value::Null, json::from_val))
     }
 
@@ -223,7 +253,9 @@ impl Engine {
     ) -> Result<T, CallError> {
         match outcome {
             Err(_) => Err(CallError::Deadline(self.options.deadline)),
-            Ok(Err(_)) if store.data().memory_refused => Err(CallError::Memory(self.options.memory_bytes_max)),
+            Ok(Err(_)) if store.data().memory_refused => {
+                Err(CallError::Memory(self.options.memory_bytes_max))
+            }
             Ok(Err(error)) => Err(CallError::Trap(error)),
             Ok(Ok(value)) => Ok(value),
         }
@@ -239,12 +271,18 @@ struct Ticker {
 impl Ticker {
     fn start(engine: wasmtime::Engine) -> anyhow::Result<Self> {
         let (stop, stopped) = std::sync::mpsc::channel::<()>();
-        let thread = std::thread::Builder::new().name("haversack-epoch".into()).spawn(move || {
-            while stopped.recv_timeout(TICK) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-            }
-        })?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        let thread = std::thread::Builder::new()
+            .name("haversack-epoch".into())
+            .spawn(move || {
+                while stopped.recv_timeout(TICK) == Err(std::sync::mpsc::RecvTimeoutError::Timeout)
+                {
+                    engine.increment_epoch();
+                }
+            })?;
+        Ok(Self {
+            stop: Some(stop),
+            thread: Some(thread),
+        })
     }
 }
 

@@ -22,7 +22,10 @@ impl blobs::Host for Imports {
         Ok(self.store.describe())
     }
 
-    async fn read(&mut self, wave: Vec<blobs::Request>) -> wasmtime::Result<Vec<Result<blobs::Answer, blobs::Error>>> {
+    async fn read(
+        &mut self,
+        wave: Vec<blobs::Request>,
+    ) -> wasmtime::Result<Vec<Result<blobs::Answer, blobs::Error>>> {
         Ok(self.store.read(wave).await)
     }
 
@@ -53,7 +56,10 @@ impl blobs::Host for Imports {
         Ok(self.store.concat(sources, to, options).await)
     }
 
-    async fn delete(&mut self, keys: Vec<String>) -> wasmtime::Result<Vec<Result<(), blobs::Error>>> {
+    async fn delete(
+        &mut self,
+        keys: Vec<String>,
+    ) -> wasmtime::Result<Vec<Result<(), blobs::Error>>> {
         Ok(self.store.delete(keys).await)
     }
 }

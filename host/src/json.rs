@@ -11,16 +11,28 @@ pub const CONTRACT_VERSION: &str = "0.1.0";
 /// The parameters of a call, from an object by parameter name. The message of an error says where in the
 /// arguments it is and what is expected there.
 pub fn arguments(function: &ComponentFunc, arguments: &Value) -> Result<Vec<Val>, String> {
-    let fields = function.params().map(|(name, ty)| (name.to_owned(), ty)).collect();
+    let fields = function
+        .params()
+        .map(|(name, ty)| (name.to_owned(), ty))
+        .collect();
     let record = record(fields, arguments, "arguments")?;
     Ok(record.into_iter().map(|(_, value)| value).collect())
 }
 
 /// A value of type `ty`. What is left out is none, an empty list or false; what is unknown is an error.
 fn to_val(ty: &Type, value: &Value, at: &str) -> Result<Val, String> {
-    let wrong = |expected: &str| Err(format!("{at}: expected {expected}, found {}", summary(value)));
+    let wrong = |expected: &str| {
+        Err(format!(
+            "{at}: expected {expected}, found {}",
+            summary(value)
+        ))
+    };
     let unsigned = |bits: u32| value.as_u64().filter(|n| bits == 64 || *n < 1 << bits);
-    let signed = |bits: u32| value.as_i64().filter(|n| bits == 64 || (-(1 << (bits - 1))..1 << (bits - 1)).contains(n));
+    let signed = |bits: u32| {
+        value
+            .as_i64()
+            .filter(|n| bits == 64 || (-(1 << (bits - 1))..1 << (bits - 1)).contains(n))
+    };
     Ok(match ty {
         Type::Bool => match value {
             Value::Bool(value) => Val::Bool(*value),
@@ -50,7 +62,13 @@ fn to_val(ty: &Type, value: &Value, at: &str) -> Result<Val, String> {
         Type::List(list) => match value {
             Value::Array(items) => {
                 let item = |(index, item)| to_val(&list.ty(), item, &format!("{at}[{index}]"));
-                Val::List(items.iter().enumerate().map(item).collect::<Result<_, _>>()?)
+                Val::List(
+                    items
+                        .iter()
+                        .enumerate()
+                        .map(item)
+                        .collect::<Result<_, _>>()?,
+                )
             }
             Value::Null => Val::List(Vec::new()),
             _ => return wrong("a list"),
@@ -58,21 +76,39 @@ fn to_val(ty: &Type, value: &Value, at: &str) -> Result<Val, String> {
         Type::Tuple(tuple) => match value {
             Value::Array(items) if items.len() == tuple.types().len() => {
                 let item = |(index, (ty, item))| to_val(&ty, item, &format!("{at}[{index}]"));
-                Val::Tuple(tuple.types().zip(items).enumerate().map(item).collect::<Result<_, _>>()?)
+                Val::Tuple(
+                    tuple
+                        .types()
+                        .zip(items)
+                        .enumerate()
+                        .map(item)
+                        .collect::<Result<_, _>>()?,
+                )
             }
             _ => return wrong(&format!("a list of {}", tuple.types().len())),
         },
         Type::Record(ty) => {
-            let fields = ty.fields().map(|field| (field.name.to_owned(), field.ty)).collect();
+            let fields = ty
+                .fields()
+                .map(|field| (field.name.to_owned(), field.ty))
+                .collect();
             Val::Record(record(fields, value, at)?)
         }
         Type::Option(option) => match value {
             Value::Null => Val::Option(None),
             value => Val::Option(Some(Box::new(to_val(&option.ty(), value, at)?))),
         },
-        Type::Enum(ty) => match value.as_str().filter(|name| ty.names().any(|known| known == *name)) {
+        Type::Enum(ty) => match value
+            .as_str()
+            .filter(|name| ty.names().any(|known| known == *name))
+        {
             Some(name) => Val::Enum(name.to_owned()),
-            None => return wrong(&format!("one of {}", ty.names().collect::<Vec<_>>().join(", "))),
+            None => {
+                return wrong(&format!(
+                    "one of {}",
+                    ty.names().collect::<Vec<_>>().join(", ")
+                ));
+            }
         },
         Type::Variant(ty) => {
             let (name, payload) = match value {
@@ -83,7 +119,12 @@ fn to_val(ty: &Type, value: &Value, at: &str) -> Result<Val, String> {
                 },
                 _ => ("", None),
             };
-            let names = || ty.cases().map(|case| case.name.to_owned()).collect::<Vec<_>>().join(", ");
+            let names = || {
+                ty.cases()
+                    .map(|case| case.name.to_owned())
+                    .collect::<Vec<_>>()
+                    .join(", ")
+            };
             let Some(case) = ty.cases().find(|case| case.name == name) else {
                 return wrong(&format!("one of the cases {}", names()));
             };
@@ -102,16 +143,31 @@ fn to_val(ty: &Type, value: &Value, at: &str) -> Result<Val, String> {
     })
 }
 
-fn record(fields: Vec<(String, Type)>, value: &Value, at: &str) -> Result<Vec<(String, Val)>, String> {
+fn record(
+    fields: Vec<(String, Type)>,
+    value: &Value,
+    at: &str,
+) -> Result<Vec<(String, Val)>, String> {
     let empty = Map::new();
     let members = match value {
         Value::Object(members) => members,
         Value::Null => &empty,
-        _ => return Err(format!("{at}: expected an object, found {}", summary(value))),
+        _ => {
+            return Err(format!(
+                "{at}: expected an object, found {}",
+                summary(value)
+            ));
+        }
     };
-    if let Some(unknown) = members.keys().find(|name| !fields.iter().any(|(field, _)| field == *name)) {
+    if let Some(unknown) = members
+        .keys()
+        .find(|name| !fields.iter().any(|(field, _)| field == *name))
+    {
         let known: Vec<_> = fields.iter().map(|(name, _)| name.as_str()).collect();
-        return Err(format!("{at}: there is no member {unknown:?}; there are {}", known.join(", ")));
+        return Err(format!(
+            "{at}: there is no member {unknown:?}; there are {}",
+            known.join(", ")
+        ));
     }
     fields
         .into_iter()
@@ -148,15 +204,26 @@ pub fn from_val(value: &Val) -> Value {
         Val::Float64(n) => Number::from_f64(*n).map_or(Value::Null, Value::Number),
         Val::Char(character) => json!(character),
         Val::String(text) => json!(text),
-        Val::List(items) | Val::Tuple(items) | Val::FixedLengthList(items) => items.iter().map(from_val).collect(),
-        Val::Record(fields) => Value::Object(fields.iter().map(|(name, value)| (name.clone(), from_val(value))).collect()),
+        Val::List(items) | Val::Tuple(items) | Val::FixedLengthList(items) => {
+            items.iter().map(from_val).collect()
+        }
+        Val::Record(fields) => Value::Object(
+            fields
+                .iter()
+                .map(|(name, value)| (name.clone(), from_val(value)))
+                .collect(),
+        ),
         Val::Variant(name, None) | Val::Enum(name) => json!(name),
         Val::Variant(name, Some(payload)) => json!({ name: from_val(payload) }),
         Val::Option(value) => value.as_deref().map_or(Value::Null, from_val),
         Val::Result(Ok(value)) => json!({ "ok": value.as_deref().map_or(Value::Null, from_val) }),
-        Val::Result(Err(error)) => json!({ "error": error.as_deref().map_or(Value::Null, from_val) }),
+        Val::Result(Err(error)) => {
+            json!({ "error": error.as_deref().map_or(Value::Null, from_val) })
+        }
         Val::Flags(names) => json!(names),
         // Handles have no JSON form, and the contract has none.
-        Val::Map(_) | Val::Resource(_) | Val::Future(_) | Val::Stream(_) | Val::ErrorContext(_) => Value::Null,
+        Val::Map(_) | Val::Resource(_) | Val::Future(_) | Val::Stream(_) | Val::ErrorContext(_) => {
+            Value::Null
+        }
     }
 }

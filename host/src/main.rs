@@ -9,7 +9,10 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let line = commands::Line::parse();
-    let runtime = match tokio::runtime::Builder::new_current_thread().enable_time().build() {
+    let runtime = match tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+    {
         Ok(runtime) => runtime,
         Err(error) => return commands::exit::report(&error.into()),
     };

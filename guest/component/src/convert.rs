@@ -11,7 +11,17 @@ macro_rules! same {
     ($($ty:ty),+ $(,)?) => { $(impl Convert<$ty> for $ty { fn convert(self) -> $ty { self } })+ };
 }
 
-same!(bool, u8, u32, u64, i32, String, Vec<u8>, Vec<String>, (String, String));
+same!(
+    bool,
+    u8,
+    u32,
+    u64,
+    i32,
+    String,
+    Vec<u8>,
+    Vec<String>,
+    (String, String)
+);
 
 impl<A: Convert<B>, B> Convert<Option<B>> for Option<A> {
     fn convert(self) -> Option<B> {

@@ -21,11 +21,17 @@ impl wit::Guest for Component {
         result(core::place_of(&system, &key))
     }
 
-    fn homes(system: Option<String>, continue_from: Option<String>) -> Result<wit::HomesPage, wit::Error> {
+    fn homes(
+        system: Option<String>,
+        continue_from: Option<String>,
+    ) -> Result<wit::HomesPage, wit::Error> {
         result(core::homes(&Imported, system, continue_from))
     }
 
-    fn contents(home: wit::Home, continue_from: Option<String>) -> Result<wit::ContentsPage, wit::Error> {
+    fn contents(
+        home: wit::Home,
+        continue_from: Option<String>,
+    ) -> Result<wit::ContentsPage, wit::Error> {
         result(core::contents(&Imported, &home.convert(), continue_from))
     }
 
@@ -34,7 +40,11 @@ impl wit::Guest for Component {
         main_key: Option<String>,
         conversation: wit::Conversation,
     ) -> Result<wit::SessionKey, wit::Error> {
-        result(core::session_key_of(&agent, main_key.as_deref(), &conversation.convert()))
+        result(core::session_key_of(
+            &agent,
+            main_key.as_deref(),
+            &conversation.convert(),
+        ))
     }
 
     fn view_key(view: wit::View, path: String) -> Result<wit::MappedPath, wit::Error> {
@@ -56,7 +66,7 @@ record!(core::Place => wit::Place { system, kind; list fields });
 record!(core::PlaceKind => wit::PlaceKind { name, template, description });
 record!(core::ConceptSupport => wit::Concept { name, support });
 record!(core::System => wit::System { name, home_field, home_rule; list concepts, places });
-record!(core::HomesPage => wit::HomesPage { continue_from, cost; list homes });
+record!(core::HomesPage => wit::HomesPage { continue_from, cost; list homes, skipped });
 record!(core::Item => wit::Item { key, size_bytes, modified_ms, place });
 record!(core::Skipped => wit::Skipped { key, cause });
 record!(core::ContentsPage => wit::ContentsPage { continue_from, cost; list items, skipped });

@@ -18,7 +18,12 @@ impl core::Store for Imported {
         wit::read(&wave).into_iter().map(answered).collect()
     }
 
-    fn put(&self, key: &str, body: core::Body, options: core::PutOptions) -> core::StoreResult<String> {
+    fn put(
+        &self,
+        key: &str,
+        body: core::Body,
+        options: core::PutOptions,
+    ) -> core::StoreResult<String> {
         answered(wit::put(key, &body.convert(), &options.convert()))
     }
 
@@ -26,13 +31,21 @@ impl core::Store for Imported {
         answered(wit::append(key, &body.convert(), at_bytes))
     }
 
-    fn concat(&self, sources: Vec<core::Source>, to: &str, options: core::PutOptions) -> core::StoreResult<String> {
+    fn concat(
+        &self,
+        sources: Vec<core::Source>,
+        to: &str,
+        options: core::PutOptions,
+    ) -> core::StoreResult<String> {
         let sources: Vec<wit::Source> = list(sources);
         answered(wit::concat(&sources, to, &options.convert()))
     }
 
     fn delete(&self, keys: Vec<String>) -> Vec<core::StoreResult<()>> {
-        wit::delete(&keys).into_iter().map(|answer| answer.map_err(Convert::convert)).collect()
+        wit::delete(&keys)
+            .into_iter()
+            .map(|answer| answer.map_err(Convert::convert))
+            .collect()
     }
 }
 
@@ -65,7 +78,13 @@ impl Convert<wit::Range> for core::Range {
     fn convert(self) -> wit::Range {
         match self {
             Self::Whole => wit::Range::Whole,
-            Self::Span { start_bytes, length_bytes } => wit::Range::Span(wit::Span { start_bytes, length_bytes }),
+            Self::Span {
+                start_bytes,
+                length_bytes,
+            } => wit::Range::Span(wit::Span {
+                start_bytes,
+                length_bytes,
+            }),
             Self::Last(bytes) => wit::Range::Last(bytes),
         }
     }

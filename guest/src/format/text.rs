@@ -63,11 +63,17 @@ mod tests {
     fn decoding_reports_the_first_damage_and_keeps_a_byte_order_mark() {
         assert_eq!(
             decode(b"\xef\xbb\xbfa".to_vec()),
-            Decoded { text: "\u{feff}a".into(), damage: None }
+            Decoded {
+                text: "\u{feff}a".into(),
+                damage: None
+            }
         );
         assert_eq!(
             decode(b"a\nb\xffc\xfe".to_vec()),
-            Decoded { text: "a\nb\u{fffd}c\u{fffd}".into(), damage: Some((3, 2)) }
+            Decoded {
+                text: "a\nb\u{fffd}c\u{fffd}".into(),
+                damage: Some((3, 2))
+            }
         );
     }
 

@@ -31,7 +31,12 @@ pub struct Part {
 
 impl Part {
     /// Text that is not from a file and is never cut.
-    pub fn own(title: &str, section: Option<String>, content: String, stability: Stability) -> Self {
+    pub fn own(
+        title: &str,
+        section: Option<String>,
+        content: String,
+        stability: Stability,
+    ) -> Self {
         Self {
             title: title.to_owned(),
             key: None,
@@ -60,7 +65,10 @@ pub fn assemble(parts: Vec<Part>) -> Assembled {
     let mut sections = Vec::new();
     let mut stable_bytes = None;
     let mut open_section: Option<String> = None;
-    for part in parts.into_iter().filter(|part| !trim(&part.content).is_empty()) {
+    for part in parts
+        .into_iter()
+        .filter(|part| !trim(&part.content).is_empty())
+    {
         let goes_on = part.section.is_some() && part.section == open_section;
         if !text.is_empty() {
             text.push_str(if goes_on { BLANK_LINE } else { RULE });
@@ -91,17 +99,31 @@ pub fn assemble(parts: Vec<Part>) -> Assembled {
         open_section = part.section;
     }
     let stable_bytes = stable_bytes.unwrap_or(text.len() as u64);
-    Assembled { text, sections, stable_bytes }
+    Assembled {
+        text,
+        sections,
+        stable_bytes,
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn part(section: Option<&str>, subsection: Option<&str>, content: &str, stability: Stability) -> Part {
+    fn part(
+        section: Option<&str>,
+        subsection: Option<&str>,
+        content: &str,
+        stability: Stability,
+    ) -> Part {
         Part {
             subsection: subsection.map(str::to_owned),
-            ..Part::own(content, section.map(str::to_owned), content.to_owned(), stability)
+            ..Part::own(
+                content,
+                section.map(str::to_owned),
+                content.to_owned(),
+                stability,
+            )
         }
     }
 
@@ -119,7 +141,8 @@ mod tests {
             "base\n\n---\n\n## R\n\n### A\n\na\n\n\n### B\n\nb\n\n---\n\n## T\n\nt"
         );
         for section in &assembled.sections {
-            let range = section.offset_bytes as usize..(section.offset_bytes + section.length_bytes) as usize;
+            let range = section.offset_bytes as usize
+                ..(section.offset_bytes + section.length_bytes) as usize;
             assert_eq!(section.hash, hash(assembled.text[range].as_bytes()));
         }
         assert_eq!(assembled.sections.len(), 4);

@@ -34,13 +34,25 @@ pub struct Comparison {
 
 /// Compare section by section; the first that differs ends what a cache can share.
 pub fn compare(before: &Manifest, after: &Manifest) -> Comparison {
-    let same = before.sections.iter().zip(&after.sections).take_while(|(old, new)| equal(old, new)).count();
-    let shared_bytes = match same.checked_sub(1).and_then(|last| after.sections.get(last)) {
+    let same = before
+        .sections
+        .iter()
+        .zip(&after.sections)
+        .take_while(|(old, new)| equal(old, new))
+        .count();
+    let shared_bytes = match same
+        .checked_sub(1)
+        .and_then(|last| after.sections.get(last))
+    {
         Some(last) => last.offset_bytes.saturating_add(last.length_bytes),
         None => 0,
     };
     let first = difference(before, after, same);
-    Comparison { same: first.is_none(), shared_bytes, first }
+    Comparison {
+        same: first.is_none(),
+        shared_bytes,
+        first,
+    }
 }
 
 fn equal(old: &Section, new: &Section) -> bool {
@@ -50,7 +62,10 @@ fn equal(old: &Section, new: &Section) -> bool {
 fn difference(before: &Manifest, after: &Manifest, at: usize) -> Option<Difference> {
     let (old, new) = (before.sections.get(at), after.sections.get(at));
     let is_in = |section: &Section, others: &[Section]| {
-        others.iter().skip(at).any(|other| other.title == section.title && other.key == section.key)
+        others
+            .iter()
+            .skip(at)
+            .any(|other| other.title == section.title && other.key == section.key)
     };
     let (change, section, message) = match (old, new) {
         (None, None) => return None,
@@ -58,12 +73,16 @@ fn difference(before: &Manifest, after: &Manifest, at: usize) -> Option<Differen
             (Change::Changed, new, changed(old, new))
         }
         // Something stands where another stood: which of the two is the news?
-        (Some(old), Some(new)) if is_in(old, &after.sections) && !is_in(new, &before.sections) => {
-            (Change::Added, new, format!("is new, before {:?}", old.title))
-        }
-        (Some(old), Some(new)) if is_in(old, &after.sections) => {
-            (Change::Added, new, format!("stands where {:?} stood: the order changed", old.title))
-        }
+        (Some(old), Some(new)) if is_in(old, &after.sections) && !is_in(new, &before.sections) => (
+            Change::Added,
+            new,
+            format!("is new, before {:?}", old.title),
+        ),
+        (Some(old), Some(new)) if is_in(old, &after.sections) => (
+            Change::Added,
+            new,
+            format!("stands where {:?} stood: the order changed", old.title),
+        ),
         (Some(old), _) => (Change::Removed, old, removed(old, after)),
         (None, Some(new)) => (Change::Added, new, "is new, at the end".to_owned()),
     };
@@ -88,7 +107,10 @@ fn changed(old: &Section, new: &Section) -> String {
     let sizes = if old.bytes_before == new.bytes_before {
         format!("changed, still {} bytes", new.bytes_before)
     } else {
-        format!("changed, from {} to {} bytes", old.bytes_before, new.bytes_before)
+        format!(
+            "changed, from {} to {} bytes",
+            old.bytes_before, new.bytes_before
+        )
     };
     let cut = match (old.cuts.is_empty(), new.cuts.is_empty()) {
         (true, false) => "; it is cut now",
@@ -143,7 +165,10 @@ mod tests {
             })
             .collect();
         Manifest {
-            home: Home { system: "gsv".into(), id: "a".into() },
+            home: Home {
+                system: "gsv".into(),
+                id: "a".into(),
+            },
             session_key: "agent:a:main".into(),
             main: true,
             mode: Mode::Normal,
@@ -161,25 +186,48 @@ mod tests {
     fn verdict(before: &[(&str, &str)], after: &[(&str, &str)]) -> Option<(Change, u32, String)> {
         let comparison = compare(&manifest(before), &manifest(after));
         assert_eq!(comparison.same, comparison.first.is_none());
-        comparison.first.map(|first| (first.change, first.index, first.title))
+        comparison
+            .first
+            .map(|first| (first.change, first.index, first.title))
     }
 
     #[test]
     fn the_first_section_that_differs_is_named() {
         let abc = [("A", "a"), ("B", "b"), ("C", "c")];
         assert_eq!(verdict(&abc, &abc), None);
-        assert_eq!(verdict(&abc, &[("A", "a"), ("B", "bb"), ("C", "x")]), Some((Change::Changed, 1, "B".into())));
-        assert_eq!(verdict(&abc, &[("A", "a"), ("N", "n"), ("B", "b"), ("C", "c")]), Some((Change::Added, 1, "N".into())));
-        assert_eq!(verdict(&abc, &[("A", "a"), ("C", "c")]), Some((Change::Removed, 1, "B".into())));
-        assert_eq!(verdict(&abc, &[("A", "a"), ("C", "c"), ("B", "b")]), Some((Change::Added, 1, "C".into())));
-        assert_eq!(verdict(&abc, &abc[..2]), Some((Change::Removed, 2, "C".into())));
-        assert_eq!(verdict(&abc[..2], &abc), Some((Change::Added, 2, "C".into())));
+        assert_eq!(
+            verdict(&abc, &[("A", "a"), ("B", "bb"), ("C", "x")]),
+            Some((Change::Changed, 1, "B".into()))
+        );
+        assert_eq!(
+            verdict(&abc, &[("A", "a"), ("N", "n"), ("B", "b"), ("C", "c")]),
+            Some((Change::Added, 1, "N".into()))
+        );
+        assert_eq!(
+            verdict(&abc, &[("A", "a"), ("C", "c")]),
+            Some((Change::Removed, 1, "B".into()))
+        );
+        assert_eq!(
+            verdict(&abc, &[("A", "a"), ("C", "c"), ("B", "b")]),
+            Some((Change::Added, 1, "C".into()))
+        );
+        assert_eq!(
+            verdict(&abc, &abc[..2]),
+            Some((Change::Removed, 2, "C".into()))
+        );
+        assert_eq!(
+            verdict(&abc[..2], &abc),
+            Some((Change::Added, 2, "C".into()))
+        );
         assert_eq!(verdict(&[], &[]), None);
     }
 
     #[test]
     fn shared_bytes_end_with_the_last_equal_section() {
-        let comparison = compare(&manifest(&[("A", "aaa"), ("B", "b")]), &manifest(&[("A", "aaa"), ("B", "c")]));
+        let comparison = compare(
+            &manifest(&[("A", "aaa"), ("B", "b")]),
+            &manifest(&[("A", "aaa"), ("B", "c")]),
+        );
         assert_eq!(comparison.shared_bytes, 3);
     }
 }

@@ -41,7 +41,9 @@ fn is_header(line: &str, text: &str) -> bool {
 fn is_rule(text: &str) -> bool {
     ['-', '*', '_', '='].iter().any(|rule| {
         let marks = text.chars().filter(|c| c == rule).count();
-        let others = text.chars().all(|c| c == *rule || (*rule != '=' && (c == ' ' || c == '\t')));
+        let others = text
+            .chars()
+            .all(|c| c == *rule || (*rule != '=' && (c == ' ' || c == '\t')));
         marks >= 3 && others
     })
 }
@@ -53,8 +55,19 @@ mod tests {
     #[test]
     fn what_says_nothing() {
         for text in [
-            "", " \n\t\n", "# Heartbeat", "#", "###### six\n", "---", "***", "___", "===", "- - -",
-            "# Tasks\n\n---\n<!-- add tasks\nhere -->\n", "\u{feff}# Heartbeat\r\n", "<!-- a --><!-- b -->",
+            "",
+            " \n\t\n",
+            "# Heartbeat",
+            "#",
+            "###### six\n",
+            "---",
+            "***",
+            "___",
+            "===",
+            "- - -",
+            "# Tasks\n\n---\n<!-- add tasks\nhere -->\n",
+            "\u{feff}# Heartbeat\r\n",
+            "<!-- a --><!-- b -->",
         ] {
             assert!(is_empty(text), "{text:?}");
         }
@@ -63,8 +76,17 @@ mod tests {
     #[test]
     fn what_says_something() {
         for text in [
-            "- [ ]", "#nospace", "####### seven", "text", "# Header\nCheck mail", "<!-- open", "--", "= = =",
-            "<!-- a --> b", "-->", "    # code",
+            "- [ ]",
+            "#nospace",
+            "####### seven",
+            "text",
+            "# Header\nCheck mail",
+            "<!-- open",
+            "--",
+            "= = =",
+            "<!-- a --> b",
+            "-->",
+            "    # code",
         ] {
             assert!(!is_empty(text), "{text:?}");
         }

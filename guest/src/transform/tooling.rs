@@ -43,7 +43,10 @@ mod tests {
 
     #[test]
     fn one_line_a_tool() {
-        assert_eq!(listing([("Read", " reads\n a  file "), ("Bash", "")]), "- Read: reads a file\n- Bash");
+        assert_eq!(
+            listing([("Read", " reads\n a  file "), ("Bash", "")]),
+            "- Read: reads a file\n- Bash"
+        );
     }
 
     #[test]
@@ -51,9 +54,15 @@ mod tests {
         let exact = "x".repeat(180);
         assert_eq!(listing([("t", exact.as_str())]), format!("- t: {exact}"));
         let over = "x".repeat(181);
-        assert_eq!(listing([("t", over.as_str())]), format!("- t: {}...", "x".repeat(177)));
+        assert_eq!(
+            listing([("t", over.as_str())]),
+            format!("- t: {}...", "x".repeat(177))
+        );
         // A surrogate pair across the cut goes whole.
         let pair = format!("{}😀{}", "x".repeat(176), "y".repeat(10));
-        assert_eq!(listing([("t", pair.as_str())]), format!("- t: {}...", "x".repeat(176)));
+        assert_eq!(
+            listing([("t", pair.as_str())]),
+            format!("- t: {}...", "x".repeat(176))
+        );
     }
 }

@@ -22,7 +22,11 @@ impl Caller {
     /// For calls that need no store.
     pub fn without_store(shared: &Shared) -> anyhow::Result<Self> {
         let engine = Engine::new(shared.engine_options())?;
-        Ok(Self { engine, store: Arc::new(MemoryStore::default()), location: String::new() })
+        Ok(Self {
+            engine,
+            store: Arc::new(MemoryStore::new(false)),
+            location: String::new(),
+        })
     }
 
     /// Over `--store`, or the default for homes of `system`. A missing store is a failure of its own.
@@ -33,12 +37,24 @@ impl Caller {
         };
         let store = open(&location)?;
         let engine = Engine::new(shared.engine_options())?;
-        Ok(Self { engine, store, location })
+        Ok(Self {
+            engine,
+            store,
+            location,
+        })
     }
 
     /// Call a function; an error of the contract becomes a [`Failure`] with its message.
-    pub async fn call(&self, interface: &str, function: &str, arguments: Value) -> anyhow::Result<Value> {
-        let answer = self.engine.call_json(self.store.clone(), interface, function, &arguments).await?;
+    pub async fn call(
+        &self,
+        interface: &str,
+        function: &str,
+        arguments: Value,
+    ) -> anyhow::Result<Value> {
+        let answer = self
+            .engine
+            .call_json(self.store.clone(), interface, function, &arguments)
+            .await?;
         match answer {
             Value::Object(mut members) if members.len() == 1 => {
                 if let Some(error) = members.get("error") {

@@ -22,8 +22,13 @@ impl Component {
             out.write_all(component)?;
             return Ok(out.flush()?);
         }
-        std::fs::write(&self.out, component).with_context(|| format!("writing {}", self.out.display()))?;
-        eprintln!("haversack: wrote {} ({} bytes)", self.out.display(), component.len());
+        std::fs::write(&self.out, component)
+            .with_context(|| format!("writing {}", self.out.display()))?;
+        eprintln!(
+            "haversack: wrote {} ({} bytes)",
+            self.out.display(),
+            component.len()
+        );
         Ok(())
     }
 }

@@ -59,7 +59,9 @@ fn this_host() -> Value {
         "windows" => "win32",
         os => os,
     };
-    let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()).collect::<Vec<_>>();
+    let names = std::env::vars_os()
+        .filter_map(|(name, _)| name.into_string().ok())
+        .collect::<Vec<_>>();
     json!({
         "id": "this-host",
         "role": "execution",
@@ -89,7 +91,8 @@ fn programs() -> Vec<String> {
 #[cfg(unix)]
 fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    path.metadata().is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    path.metadata()
+        .is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

@@ -67,12 +67,20 @@ pub struct Failure {
 
 impl Failure {
     pub fn new(code: Code, message: impl Into<String>) -> Self {
-        Self { code, message: message.into() }
+        Self {
+            code,
+            message: message.into(),
+        }
     }
 
     /// An `error` record of the contract.
     pub fn of_contract(error: &Value) -> Self {
-        let text = |member: &str| error.get(member).and_then(Value::as_str).unwrap_or_default();
+        let text = |member: &str| {
+            error
+                .get(member)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+        };
         Self::new(Code::of_contract(text("code")), text("message"))
     }
 }
@@ -94,7 +102,10 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         return ExitCode::SUCCESS;
     }
     eprintln!("haversack: {error:#}");
-    let code = match (error.downcast_ref::<Failure>(), error.downcast_ref::<CallError>()) {
+    let code = match (
+        error.downcast_ref::<Failure>(),
+        error.downcast_ref::<CallError>(),
+    ) {
         (Some(failure), _) => failure.code,
         (_, Some(CallError::Deadline(_))) => Code::Unavailable,
         (_, Some(CallError::Memory(_))) => Code::TooLarge,

@@ -15,9 +15,10 @@ impl FromStr for Home {
 
     fn from_str(text: &str) -> Result<Self, String> {
         match text.split_once(':') {
-            Some((system, id)) if !system.is_empty() && !id.is_empty() => {
-                Ok(Self { system: system.to_owned(), id: id.to_owned() })
-            }
+            Some((system, id)) if !system.is_empty() && !id.is_empty() => Ok(Self {
+                system: system.to_owned(),
+                id: id.to_owned(),
+            }),
             _ => Err("a home is SYSTEM:ID, such as gsv:hera".to_owned()),
         }
     }

@@ -12,7 +12,9 @@ use super::output::{self, plain};
 use super::place::PlaceAnswer;
 
 #[derive(Debug, Args)]
-#[command(after_help = "Examples:\n  haversack ls                  (the homes in the store)\n  haversack ls gsv:hera         (everything of hera)")]
+#[command(
+    after_help = "Examples:\n  haversack ls                  (the homes in the store)\n  haversack ls gsv:hera         (everything of hera)"
+)]
 pub struct Ls {
     /// Whose; leave it out to list the homes in the store
     home: Option<Home>,
@@ -53,7 +55,10 @@ impl Ls {
             return output::json(&json!({ "homes": homes }));
         }
         if homes.is_empty() {
-            let message = format!("no homes of any known system in {}; `haversack systems` says where each keeps them", caller.location);
+            let message = format!(
+                "no homes of any known system in {}; `haversack systems` says where each keeps them",
+                caller.location
+            );
             return Err(Failure::new(Code::NotFound, message).into());
         }
         for home in &homes {
@@ -91,8 +96,15 @@ async fn contents(shared: &Shared, home: &Home) -> anyhow::Result<()> {
 fn print_page(page: &Value) -> anyhow::Result<()> {
     let items: Vec<Item> = serde_json::from_value(page["items"].clone())?;
     for item in items {
-        let what = item.place.map_or_else(|| "-".to_owned(), |place| place.kind);
-        output::text(&format!("{:<18}  {:>10}  {}", what, item.size_bytes, plain(&item.key)))?;
+        let what = item
+            .place
+            .map_or_else(|| "-".to_owned(), |place| place.kind);
+        output::text(&format!(
+            "{:<18}  {:>10}  {}",
+            what,
+            item.size_bytes,
+            plain(&item.key)
+        ))?;
     }
     for skipped in page["skipped"].as_array().into_iter().flatten() {
         let part = |name: &str| plain(skipped[name].as_str().unwrap_or_default());

@@ -31,16 +31,34 @@ pub struct Problem {
 
 /// Problems on standard error, one line each, so that standard output stays what was asked for.
 pub fn problems(problems: &[Problem]) {
-    for Problem { kind, key, line, message } in problems {
-        let line = line.map(|line| format!(", line {line}")).unwrap_or_default();
-        eprintln!("haversack: {kind}: {}{line}: {}", plain(key), plain(message));
+    for Problem {
+        kind,
+        key,
+        line,
+        message,
+    } in problems
+    {
+        let line = line
+            .map(|line| format!(", line {line}"))
+            .unwrap_or_default();
+        eprintln!(
+            "haversack: {kind}: {}{line}: {}",
+            plain(key),
+            plain(message)
+        );
     }
 }
 
 /// Control characters shown, so that no key or file can play with the terminal.
 pub fn plain(text: &str) -> String {
     text.chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .map(|c| {
+            if c.is_control() {
+                c.escape_default().to_string()
+            } else {
+                c.to_string()
+            }
+        })
         .collect()
 }
 
@@ -53,7 +71,15 @@ pub struct Table {
 
 impl Table {
     pub fn new(headings: &[&str]) -> Self {
-        Self { rows: vec![headings.iter().map(|heading| (*heading).to_owned()).collect()], figures: Vec::new() }
+        Self {
+            rows: vec![
+                headings
+                    .iter()
+                    .map(|heading| (*heading).to_owned())
+                    .collect(),
+            ],
+            figures: Vec::new(),
+        }
     }
 
     /// Align this column, counted from 0, to the right.
@@ -63,13 +89,19 @@ impl Table {
     }
 
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().map(|cell| plain(&cell)).collect());
+        self.rows
+            .push(cells.into_iter().map(|cell| plain(&cell)).collect());
     }
 
     pub fn print(&self) -> anyhow::Result<()> {
         let columns = self.rows.first().map_or(0, Vec::len);
         let width = |column: usize| {
-            self.rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max().unwrap_or(0)
+            self.rows
+                .iter()
+                .filter_map(|row| row.get(column))
+                .map(|cell| cell.chars().count())
+                .max()
+                .unwrap_or(0)
         };
         let widths: Vec<usize> = (0..columns).map(width).collect();
         let mut lines = String::new();

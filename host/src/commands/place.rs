@@ -19,7 +19,9 @@ pub struct Place {
 impl Place {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         let arguments = json!({ "system": self.system, "key": self.key });
-        let place = Caller::without_store(shared)?.call("layout", "place-of", arguments).await?;
+        let place = Caller::without_store(shared)?
+            .call("layout", "place-of", arguments)
+            .await?;
         if shared.json {
             return output::json(&place);
         }
@@ -39,6 +41,8 @@ pub struct PlaceAnswer {
 impl std::fmt::Display for PlaceAnswer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.kind)?;
-        self.fields.iter().try_for_each(|(name, value)| write!(f, " {name}={}", plain(value)))
+        self.fields
+            .iter()
+            .try_for_each(|(name, value)| write!(f, " {name}={}", plain(value)))
     }
 }

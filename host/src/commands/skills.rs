@@ -85,27 +85,38 @@ impl List {
         let caller = Caller::over_store(shared, Some(&self.home.system))?;
         let environment = self.environment.over(Value::Null)?;
         let request = json!({ "home": self.home.to_json(), "environment": environment });
-        let answer = caller.call("skills", "catalogue", json!({ "request": request })).await?;
+        let answer = caller
+            .call("skills", "catalogue", json!({ "request": request }))
+            .await?;
         if shared.json {
             return output::json(&answer);
         }
         let catalogue: Catalogue = serde_json::from_value(answer)?;
         output::problems(&catalogue.problems);
         if catalogue.skills.is_empty() {
-            return output::text(&format!("{} has no skills in {}", self.home, caller.location));
+            return output::text(&format!(
+                "{} has no skills in {}",
+                self.home, caller.location
+            ));
         }
         let mut headings = vec!["SKILL", "FROM", "SHOWN"];
         headings.push(if self.explain { "WHY" } else { "DESCRIPTION" });
         let mut table = output::Table::new(&headings);
         for skill in &catalogue.skills {
             let shown = if skill.shown { "yes" } else { "no" };
-            let last = if self.explain { why(skill) } else { shortened(&skill.description) };
+            let last = if self.explain {
+                why(skill)
+            } else {
+                shortened(&skill.description)
+            };
             table.row([titled(skill), skill.origin.clone(), shown.to_owned(), last]);
         }
         table.print()?;
         let hidden = catalogue.skills.iter().filter(|skill| !skill.shown).count();
         if hidden > 0 && !self.explain {
-            eprintln!("haversack: {hidden} hidden; --explain says why, --this-host counts this machine as a host");
+            eprintln!(
+                "haversack: {hidden} hidden; --explain says why, --this-host counts this machine as a host"
+            );
         }
         Ok(())
     }
@@ -124,7 +135,11 @@ fn why(skill: &Skill) -> String {
     if skill.reasons.is_empty() {
         return if skill.always { "always" } else { "" }.to_owned();
     }
-    let reasons: Vec<_> = skill.reasons.iter().map(|reason| format!("{}: {}", reason.kind, reason.detail)).collect();
+    let reasons: Vec<_> = skill
+        .reasons
+        .iter()
+        .map(|reason| format!("{}: {}", reason.kind, reason.detail))
+        .collect();
     reasons.join("; ")
 }
 
@@ -139,7 +154,13 @@ fn shortened(description: &str) -> String {
 
 async fn read(shared: &Shared, home: &Home, skill: &str) -> anyhow::Result<()> {
     let caller = Caller::over_store(shared, Some(&home.system))?;
-    let answer = caller.call("skills", "read", json!({ "home": home.to_json(), "skill": skill })).await?;
+    let answer = caller
+        .call(
+            "skills",
+            "read",
+            json!({ "home": home.to_json(), "skill": skill }),
+        )
+        .await?;
     if shared.json {
         return output::json(&answer);
     }

@@ -36,7 +36,9 @@ pub struct PlaceKind {
 }
 
 pub async fn systems(caller: &Caller) -> anyhow::Result<Vec<System>> {
-    Ok(serde_json::from_value(caller.call("layout", "systems", json!({})).await?)?)
+    Ok(serde_json::from_value(
+        caller.call("layout", "systems", json!({})).await?,
+    )?)
 }
 
 impl Systems {
@@ -50,16 +52,23 @@ impl Systems {
         let mut table = output::Table::new(&headings);
         let concepts = systems.first().map_or(&[][..], |system| &system.concepts);
         for (at, concept) in concepts.iter().enumerate() {
-            let cells = systems.iter().map(|system| match system.concepts.get(at).map(|c| c.support.as_str()) {
-                Some("absent") | None => "-".to_owned(),
-                Some(support) => support.to_owned(),
+            let cells = systems.iter().map(|system| {
+                match system.concepts.get(at).map(|c| c.support.as_str()) {
+                    Some("absent") | None => "-".to_owned(),
+                    Some(support) => support.to_owned(),
+                }
             });
             table.row(std::iter::once(concept.name.clone()).chain(cells));
         }
         table.print()?;
         let mut rules = String::from("\nIds of homes:\n");
         for system in &systems {
-            rules.push_str(&format!("  {}:{}  {}\n", system.name, system.home_field.to_uppercase(), system.home_rule));
+            rules.push_str(&format!(
+                "  {}:{}  {}\n",
+                system.name,
+                system.home_field.to_uppercase(),
+                system.home_rule
+            ));
         }
         rules.push_str("\n`haversack key SYSTEM:ID` lists the places of a system.\n");
         output::text(&rules)

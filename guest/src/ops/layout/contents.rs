@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{bad_continuation, read_continuation, write_continuation};
 use crate::layout::{HomeId, Place, find_place, parse_home};
 use crate::limits::{LIST_PAGE_MAX, PAGES_PER_CALL_MAX};
-use crate::store::{Answer, ListRequest, Listing, Metered, Request, Store};
+use crate::store::{self, Answer, ListRequest, Listing, Metered, Request, Store};
 use crate::types::{Cost, Error, Home, Result};
 
 /// An object of a home. No place when the layout does not name it.
@@ -24,6 +24,15 @@ pub struct Item {
 pub struct Skipped {
     pub key: String,
     pub cause: String,
+}
+
+impl From<store::Skipped> for Skipped {
+    fn from(skipped: store::Skipped) -> Self {
+        Self {
+            key: skipped.key,
+            cause: skipped.cause,
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,10 +160,7 @@ impl Collected {
                 modified_ms: entry.modified_ms,
             }));
         self.skipped
-            .extend(listing.skipped.into_iter().map(|skipped| Skipped {
-                key: skipped.key,
-                cause: skipped.cause,
-            }));
+            .extend(listing.skipped.into_iter().map(Skipped::from));
         listing.cursor
     }
 }

@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::contents::read_lists;
+use super::contents::{Skipped, read_lists};
 use super::{bad_continuation, read_continuation, write_continuation};
 use crate::layout::{HomeId, System, gsv, hi_boss, is_fixed_root, moltbot, run_agent, solven};
 use crate::limits::{HOMES_PROBED_MAX, LIST_PAGE_MAX, PAGES_PER_CALL_MAX};
@@ -16,6 +16,8 @@ use crate::types::{Cost, Home, Result};
 #[serde(rename_all = "kebab-case")]
 pub struct HomesPage {
     pub homes: Vec<Home>,
+    /// Where a home would lie and none can be, with the cause.
+    pub skipped: Vec<Skipped>,
     pub continue_from: Option<String>,
     pub cost: Cost,
 }
@@ -61,6 +63,26 @@ impl Source {
             Self::Projects | Self::OtherProjects => "",
             Self::Threads => solven::THREADS_PREFIX,
         }
+    }
+
+    /// Why a directory that cannot be a home is worth telling. Beside projects lies what it likes.
+    fn misnamed(self, directory: &str) -> Option<Skipped> {
+        let system = match self {
+            Self::GsvAgents | Self::Agents => System::Gsv,
+            Self::HiBossAgents => System::HiBoss,
+            Self::Users | Self::DeletedUsers => System::Moltbot,
+            Self::Threads => System::Solven,
+            Self::Projects | Self::OtherProjects => return None,
+        };
+        Some(Skipped {
+            key: directory.to_owned(),
+            cause: format!(
+                "is no {} of {}: {}",
+                system.home_field(),
+                system.name(),
+                system.home_rule()
+            ),
+        })
     }
 
     /// What a directory may be the home of; none when it cannot be one.
@@ -166,15 +188,23 @@ pub fn homes(
     if start.system != system || start.source >= sources.len() {
         return Err(bad_continuation());
     }
-    let mut found = Vec::new();
+    let mut found = Found::default();
     let next = collect(&store, sources, start, continue_from.is_none(), &mut found)?;
-    let mut homes: Vec<Home> = found.iter().map(HomeId::to_home).collect();
+    let mut homes: Vec<Home> = found.homes.iter().map(HomeId::to_home).collect();
     homes.sort_by(|a, b| (&a.system, &a.id).cmp(&(&b.system, &b.id)));
     Ok(HomesPage {
         homes,
+        skipped: found.skipped,
         continue_from: next.as_ref().map(write_continuation).transpose()?,
         cost: store.cost(),
     })
+}
+
+/// What a call has found so far.
+#[derive(Default)]
+struct Found {
+    homes: Vec<HomeId>,
+    skipped: Vec<Skipped>,
 }
 
 fn collect(
@@ -182,7 +212,7 @@ fn collect(
     sources: &[Source],
     start: Progress,
     fresh: bool,
-    found: &mut Vec<HomeId>,
+    found: &mut Found,
 ) -> Result<Option<Progress>> {
     // A fresh call asks for the first page of every directory together.
     let mut asked = Vec::new();
@@ -217,12 +247,28 @@ fn collect(
                     lists.pop().unwrap_or_default()
                 }
             };
-            let candidates = listing
-                .prefixes
-                .iter()
-                .filter_map(|directory| source.candidate(directory))
-                .collect();
-            match probe(store, *source, candidates, &mut probes_left, found)? {
+            let mut candidates = Vec::new();
+            let mut misnamed = Vec::new();
+            for directory in &listing.prefixes {
+                match source.candidate(directory) {
+                    Some(candidate) => candidates.push(candidate),
+                    None => misnamed.extend(source.misnamed(directory)),
+                }
+            }
+            let probed = probe(
+                store,
+                *source,
+                candidates,
+                &mut probes_left,
+                &mut found.homes,
+            )?;
+            if let Probed::All = probed {
+                found.skipped.extend(misnamed);
+                found
+                    .skipped
+                    .extend(listing.skipped.into_iter().map(Skipped::from));
+            }
+            match probed {
                 Probed::All => {}
                 Probed::UpTo(directory) => {
                     progress.after = Some(behind(&directory));

@@ -7,7 +7,10 @@ use crate::format::text::{back_to_character, decode, trim};
 use crate::layout::gsv::{AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix};
 use crate::limits::{NOW_MS_MAX, UTC_OFFSET_MINUTES_MAX, WORKSPACE_FILE_BYTES_MAX};
 use crate::ops::skills;
-use crate::store::{Answer, Blob, BodyKind, GetRequest, ListRequest, Listing, Metered, Range, Request, Store, StoreResult};
+use crate::store::{
+    Answer, Blob, BodyKind, GetRequest, ListRequest, Listing, Metered, Range, Request, Store,
+    StoreResult,
+};
 use crate::transform::assemble::{Part, assemble as join};
 use crate::transform::eligibility::Conditions;
 use crate::transform::manifest::{Manifest, Mode, Stability, hash};
@@ -43,12 +46,19 @@ enum Source {
 
 pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<AssembleAnswer> {
     let subject = subject(request)?;
-    let policy = request.budget.clone().unwrap_or(Budget::Preset("none".into())).policy()?;
+    let policy = request
+        .budget
+        .clone()
+        .unwrap_or(Budget::Preset("none".into()))
+        .policy()?;
     let conditions = Conditions::new(&request.environment)?;
     let store = Metered::new(store);
 
     let sources = sources(subject.main);
-    let mut wave: Vec<Request> = sources.iter().map(|source| get(source.key(&subject))).collect();
+    let mut wave: Vec<Request> = sources
+        .iter()
+        .map(|source| get(source.key(&subject)))
+        .collect();
     wave.extend(skills::list_requests(&subject.agent));
     let mut answers = store.read(wave)?.into_iter();
     let mut problems = Vec::new();
@@ -56,25 +66,45 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     for source in sources {
         let key = source.key(&subject);
         let blob = blob(answers.next(), &key)?;
-        found.extend(blob.map(|blob| Found { source, file: read_file(source, key, blob, &subject, &mut problems) }));
+        found.extend(blob.map(|blob| Found {
+            source,
+            file: read_file(source, key, blob, &subject, &mut problems),
+        }));
     }
     let first_pages = skills::pages_of(&subject.agent, answers.collect())?;
 
     let bootstrap = Source::Workspace(WorkspaceFile::Bootstrap);
-    let mode = if found.iter().any(|found| found.source == bootstrap) { Mode::Bootstrap } else { Mode::Normal };
+    let mode = if found.iter().any(|found| found.source == bootstrap) {
+        Mode::Bootstrap
+    } else {
+        Mode::Normal
+    };
     let [own_skills, _] = &first_pages;
     let home_exists = !found.is_empty() || holds_something(own_skills) || exists(&store, &subject)?;
     let catalogue = match mode {
-        Mode::Normal => Some(skills::load(&store, &subject.agent, first_pages, &conditions)?),
+        Mode::Normal => Some(skills::load(
+            &store,
+            &subject.agent,
+            first_pages,
+            &conditions,
+        )?),
         Mode::Bootstrap => None,
     };
 
     let order = order(mode);
     let mut files: Vec<Found> = order
         .iter()
-        .filter_map(|wanted| found.iter().position(|found| found.source == *wanted).map(|at| found.swap_remove(at)))
+        .filter_map(|wanted| {
+            found
+                .iter()
+                .position(|found| found.source == *wanted)
+                .map(|at| found.swap_remove(at))
+        })
         .filter(|found| !trim(&found.file.text).is_empty())
-        .filter(|found| found.source != Source::Workspace(WorkspaceFile::Heartbeat) || !heartbeat::is_empty(&found.file.text))
+        .filter(|found| {
+            found.source != Source::Workspace(WorkspaceFile::Heartbeat)
+                || !heartbeat::is_empty(&found.file.text)
+        })
         .collect();
     let (fitted, warnings) = {
         let plain: Vec<File> = files.iter().map(|found| found.file.clone()).collect();
@@ -82,20 +112,38 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     };
 
     let mut parts = scaffold(request);
-    parts.extend(files.drain(..).zip(fitted).map(|(found, fitted)| found.into_part(fitted)));
+    parts.extend(
+        files
+            .drain(..)
+            .zip(fitted)
+            .map(|(found, fitted)| found.into_part(fitted)),
+    );
     if let Some(catalogue) = &catalogue {
         let title = "Skills (Mandatory Scan)";
-        parts.push(Part::own(title, Some(format!("## {title}")), catalogue.listing(), Stability::Stable));
+        parts.push(Part::own(
+            title,
+            Some(format!("## {title}")),
+            catalogue.listing(),
+            Stability::Stable,
+        ));
     }
-    parts.push(Part::own("Runtime", Some("## Runtime".into()), runtime(&subject, &request.runtime), Stability::Volatile));
+    parts.push(Part::own(
+        "Runtime",
+        Some("## Runtime".into()),
+        runtime(&subject, &request.runtime),
+        Stability::Volatile,
+    ));
     let assembled = join(parts);
 
     let mut hidden_skills = Vec::new();
     if let Some(catalogue) = catalogue {
         problems.extend(catalogue.problems);
         let hidden = catalogue.skills.into_iter().filter(|skill| !skill.shown);
-        hidden_skills
-            .extend(hidden.map(|skill| HiddenSkill { directory: skill.directory, key: skill.key, reasons: skill.reasons }));
+        hidden_skills.extend(hidden.map(|skill| HiddenSkill {
+            directory: skill.directory,
+            key: skill.key,
+            reasons: skill.reasons,
+        }));
     }
     problems.extend(warnings);
     Ok(AssembleAnswer {
@@ -126,7 +174,13 @@ fn subject(request: &AssembleRequest) -> Result<Subject> {
     let session = SessionKey::parse_of(&agent, &request.session_key)?;
     let main = session.is_main(request.main_key.as_deref());
     let (today, yesterday) = days(request.now_ms, request.utc_offset_minutes)?;
-    Ok(Subject { agent, session, main, today, yesterday })
+    Ok(Subject {
+        agent,
+        session,
+        main,
+        today,
+        yesterday,
+    })
 }
 
 /// Today and yesterday by the caller's clock and offset.
@@ -148,14 +202,23 @@ fn days(now_ms: u64, utc_offset_minutes: i32) -> Result<(Date, Date)> {
 /// Everything that may be asked for. MEMORY.md is not even read outside a main session.
 fn sources(main: bool) -> Vec<Source> {
     let mut sources = vec![Source::Workspace(WorkspaceFile::Bootstrap)];
-    sources.extend(order(Mode::Normal).into_iter().filter(|source| main || *source != Source::Workspace(WorkspaceFile::Memory)));
+    sources.extend(
+        order(Mode::Normal)
+            .into_iter()
+            .filter(|source| main || *source != Source::Workspace(WorkspaceFile::Memory)),
+    );
     sources
 }
 
 /// The reference's order of files.
 fn order(mode: Mode) -> Vec<Source> {
     use WorkspaceFile::{Agents, Bootstrap, Heartbeat, Identity, Memory, Soul, Tools, User};
-    let named = |files: &[WorkspaceFile]| files.iter().map(|file| Source::Workspace(*file)).collect::<Vec<_>>();
+    let named = |files: &[WorkspaceFile]| {
+        files
+            .iter()
+            .map(|file| Source::Workspace(*file))
+            .collect::<Vec<_>>()
+    };
     match mode {
         Mode::Bootstrap => named(&[Bootstrap, Soul, Identity, User]),
         Mode::Normal => {
@@ -172,8 +235,14 @@ impl Source {
         let agent = subject.agent.clone();
         match self {
             Self::Workspace(file) => Place::WorkspaceFile { agent, file },
-            Self::Yesterday => Place::DailyMemory { agent, date: subject.yesterday },
-            Self::Today => Place::DailyMemory { agent, date: subject.today },
+            Self::Yesterday => Place::DailyMemory {
+                agent,
+                date: subject.yesterday,
+            },
+            Self::Today => Place::DailyMemory {
+                agent,
+                date: subject.today,
+            },
         }
         .key()
     }
@@ -185,16 +254,28 @@ impl Source {
                 WorkspaceFile::Soul => ("Your Soul", "## Your Soul", None),
                 WorkspaceFile::Identity => ("Your Identity", "## Your Identity", None),
                 WorkspaceFile::User => ("About Your Human", "## About Your Human", None),
-                WorkspaceFile::Agents => ("Operating Instructions", "## Operating Instructions", None),
+                WorkspaceFile::Agents => {
+                    ("Operating Instructions", "## Operating Instructions", None)
+                }
                 WorkspaceFile::Memory => ("Long-Term Memory", "## Long-Term Memory", None),
                 WorkspaceFile::Tools => ("Tool Notes", "## Tool Notes", None),
                 WorkspaceFile::Heartbeat => ("Heartbeats", "## Heartbeats", None),
-                WorkspaceFile::Bootstrap => {
-                    ("Commissioning Ceremony (First Run)", "## Commissioning Ceremony (First Run)", None)
-                }
+                WorkspaceFile::Bootstrap => (
+                    "Commissioning Ceremony (First Run)",
+                    "## Commissioning Ceremony (First Run)",
+                    None,
+                ),
             },
-            Self::Yesterday => ("Recent Context > Yesterday", "## Recent Context", Some("### Yesterday")),
-            Self::Today => ("Recent Context > Today", "## Recent Context", Some("### Today")),
+            Self::Yesterday => (
+                "Recent Context > Yesterday",
+                "## Recent Context",
+                Some("### Yesterday"),
+            ),
+            Self::Today => (
+                "Recent Context > Today",
+                "## Recent Context",
+                Some("### Today"),
+            ),
         }
     }
 
@@ -214,7 +295,11 @@ impl Found {
             content: fitted.text,
             bytes_before: self.file.size_bytes,
             cuts: fitted.cuts,
-            stability: if self.source.daily() { Stability::Volatile } else { Stability::Stable },
+            stability: if self.source.daily() {
+                Stability::Volatile
+            } else {
+                Stability::Stable
+            },
         }
     }
 }
@@ -222,7 +307,10 @@ impl Found {
 fn get(key: String) -> Request {
     Request::Get(GetRequest {
         key,
-        range: Range::Span { start_bytes: 0, length_bytes: WORKSPACE_FILE_BYTES_MAX },
+        range: Range::Span {
+            start_bytes: 0,
+            length_bytes: WORKSPACE_FILE_BYTES_MAX,
+        },
         kind: BodyKind::Text,
     })
 }
@@ -232,7 +320,10 @@ fn blob(answer: Option<StoreResult<Answer>>, key: &str) -> Result<Option<Blob>> 
     match answer {
         Some(Ok(Answer::Blob(blob))) => Ok(blob),
         Some(Err(error)) => Err(error.about(key)),
-        _ => Err(Error::new(ErrorCode::Other, format!("{key}: the store gave no answer"))),
+        _ => Err(Error::new(
+            ErrorCode::Other,
+            format!("{key}: the store gave no answer"),
+        )),
     }
 }
 
@@ -240,20 +331,36 @@ fn blob(answer: Option<StoreResult<Answer>>, key: &str) -> Result<Option<Blob>> 
 /// so that the usual prompt pays for no third list.
 fn exists(store: &Metered<'_>, subject: &Subject) -> Result<bool> {
     let prefix = agent_prefix(&subject.agent);
-    let probe = Request::List(ListRequest { prefix: prefix.clone(), limit: Some(1), ..ListRequest::default() });
+    let probe = Request::List(ListRequest {
+        prefix: prefix.clone(),
+        limit: Some(1),
+        ..ListRequest::default()
+    });
     match store.read(vec![probe])?.into_iter().next() {
         Some(Ok(Answer::Listing(listing))) => Ok(holds_something(&listing)),
         Some(Err(error)) => Err(error.about(&prefix)),
-        _ => Err(Error::new(ErrorCode::Other, format!("{prefix}: the store gave no answer to a list"))),
+        _ => Err(Error::new(
+            ErrorCode::Other,
+            format!("{prefix}: the store gave no answer to a list"),
+        )),
     }
 }
 
 fn holds_something(listing: &Listing) -> bool {
-    !listing.entries.is_empty() || !listing.prefixes.is_empty() || !listing.skipped.is_empty() || listing.cursor.is_some()
+    !listing.entries.is_empty()
+        || !listing.prefixes.is_empty()
+        || !listing.skipped.is_empty()
+        || listing.cursor.is_some()
 }
 
 /// Text of what was read: cut back to a whole character where the read limit split one, damage shown.
-fn read_file(source: Source, key: String, blob: Blob, subject: &Subject, problems: &mut Vec<Problem>) -> File {
+fn read_file(
+    source: Source,
+    key: String,
+    blob: Blob,
+    subject: &Subject,
+    problems: &mut Vec<Problem>,
+) -> File {
     let size_bytes = blob.stat.size_bytes;
     let mut bytes = blob.body.into_bytes();
     if (bytes.len() as u64) < size_bytes {
@@ -267,25 +374,57 @@ fn read_file(source: Source, key: String, blob: Blob, subject: &Subject, problem
     let read_bytes = bytes.len() as u64;
     let decoded = decode(bytes);
     if let Some((offset, line)) = decoded.damage {
-        let message = format!("is not UTF-8 at byte {offset}; what cannot be read is shown as U+FFFD: save it as UTF-8");
+        let message = format!(
+            "is not UTF-8 at byte {offset}; what cannot be read is shown as U+FFFD: save it as UTF-8"
+        );
         problems.push(Problem::new(ProblemKind::Repaired, &key, message).on_line(line));
     }
-    let name = key.strip_prefix(&agent_prefix(&subject.agent)).unwrap_or(&key).to_owned();
-    File { key, name, daily: source.daily(), text: decoded.text, size_bytes, read_bytes }
+    let name = key
+        .strip_prefix(&agent_prefix(&subject.agent))
+        .unwrap_or(&key)
+        .to_owned();
+    File {
+        key,
+        name,
+        daily: source.daily(),
+        text: decoded.text,
+        size_bytes,
+        read_bytes,
+    }
 }
 
 /// The caller's part: base prompt, sections of its own, tools.
 fn scaffold(request: &AssembleRequest) -> Vec<Part> {
     let given = [&request.session_prompt, &request.config_prompt];
-    let base = given.into_iter().flatten().find(|text| !trim(text).is_empty());
+    let base = given
+        .into_iter()
+        .flatten()
+        .find(|text| !trim(text).is_empty());
     let base = base.map_or(DEFAULT_BASE, String::as_str).to_owned();
     let mut parts = vec![Part::own("Base prompt", None, base, Stability::Stable)];
     parts.extend(request.sections.iter().map(|extra| {
-        let title = extra.title.as_deref().map(trim).filter(|title| !title.is_empty());
-        Part::own(title.unwrap_or("Section"), title.map(|title| format!("## {title}")), extra.text.clone(), Stability::Stable)
+        let title = extra
+            .title
+            .as_deref()
+            .map(trim)
+            .filter(|title| !title.is_empty());
+        Part::own(
+            title.unwrap_or("Section"),
+            title.map(|title| format!("## {title}")),
+            extra.text.clone(),
+            Stability::Stable,
+        )
     }));
-    let tools = request.tools.iter().map(|tool| (tool.name.as_str(), tool.description.as_str()));
-    parts.push(Part::own("Tooling", Some("## Tooling".into()), tooling::listing(tools), Stability::Stable));
+    let tools = request
+        .tools
+        .iter()
+        .map(|tool| (tool.name.as_str(), tool.description.as_str()));
+    parts.push(Part::own(
+        "Tooling",
+        Some("## Tooling".into()),
+        tooling::listing(tools),
+        Stability::Stable,
+    ));
     parts
 }
 
@@ -297,8 +436,16 @@ fn runtime(subject: &Subject, runtime: &Runtime) -> String {
         ("Session", session.to_owned()),
         ("Session key", subject.session.to_string()),
     ];
-    let given = [("Model", &runtime.model), ("Time zone", &runtime.time_zone), ("Channel", &runtime.channel)];
-    lines.extend(given.into_iter().filter_map(|(name, value)| Some((name, value.clone()?))));
+    let given = [
+        ("Model", &runtime.model),
+        ("Time zone", &runtime.time_zone),
+        ("Channel", &runtime.channel),
+    ];
+    lines.extend(
+        given
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.clone()?))),
+    );
     lines.push(("Hosts", runtime.hosts.join(", ")));
     let lines: Vec<String> = lines
         .into_iter()

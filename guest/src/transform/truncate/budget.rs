@@ -49,7 +49,11 @@ impl Share {
 /// Apply `policy` to `files`, answers in order, and warn of files that come near a limit.
 pub fn fit(files: &[File], policy: &Policy) -> (Vec<Fitted>, Vec<Problem>) {
     let shares = shares(files, policy);
-    let fitted = files.iter().zip(&shares).map(|(file, share)| fit_one(file, share, policy)).collect();
+    let fitted = files
+        .iter()
+        .zip(&shares)
+        .map(|(file, share)| fit_one(file, share, policy))
+        .collect();
     (fitted, warnings(files, &shares, policy))
 }
 
@@ -63,7 +67,12 @@ fn shares(files: &[File], policy: &Policy) -> Vec<Share> {
             } else {
                 (policy.limit_of(&file.name), CutRule::FileLimit)
             };
-            let mut share = Share { size, allowed: size, rule: None, own_limit };
+            let mut share = Share {
+                size,
+                allowed: size,
+                rule: None,
+                own_limit,
+            };
             if let Some(limit) = own_limit {
                 share.at_most(limit, rule, limit);
             }
@@ -71,14 +80,22 @@ fn shares(files: &[File], policy: &Policy) -> Vec<Share> {
         })
         .collect();
     // Indices of the daily files, the newest first.
-    let newest_first: Vec<usize> = (0..files.len()).rev().filter(|at| files.get(*at).is_some_and(|file| file.daily)).collect();
+    let newest_first: Vec<usize> = (0..files.len())
+        .rev()
+        .filter(|at| files.get(*at).is_some_and(|file| file.daily))
+        .collect();
     if let Some(days) = policy.daily_files {
         for at in newest_first.iter().skip(days as usize) {
             limit_to(&mut shares, *at, 0, CutRule::DailyFiles, u64::from(days));
         }
     }
     if let Some(limit) = policy.daily_total_limit {
-        spend(&mut shares, newest_first.iter().copied(), limit, CutRule::DailyTotalLimit);
+        spend(
+            &mut shares,
+            newest_first.iter().copied(),
+            limit,
+            CutRule::DailyTotalLimit,
+        );
     }
     if let Some(limit) = policy.total_limit {
         if policy.spending == Spending::OldestDailyFirst {
@@ -87,7 +104,13 @@ fn shares(files: &[File], policy: &Policy) -> Vec<Share> {
             for at in newest_first.iter().rev() {
                 let allowed = shares.get(*at).map_or(0, |share| share.allowed);
                 let taken = allowed.min(excess);
-                limit_to(&mut shares, *at, allowed - taken, CutRule::TotalLimit, limit);
+                limit_to(
+                    &mut shares,
+                    *at,
+                    allowed - taken,
+                    CutRule::TotalLimit,
+                    limit,
+                );
                 excess -= taken;
             }
         }
@@ -112,7 +135,10 @@ fn spend(shares: &mut [Share], order: impl Iterator<Item = usize>, limit: u64, r
 }
 
 fn fit_one(file: &File, share: &Share, policy: &Policy) -> Fitted {
-    let mut fitted = Fitted { text: file.text.clone(), cuts: Vec::new() };
+    let mut fitted = Fitted {
+        text: file.text.clone(),
+        cuts: Vec::new(),
+    };
     if let Some((rule, limit)) = share.rule {
         let allowance = Allowance {
             units: share.allowed,
@@ -151,7 +177,10 @@ fn fit_one(file: &File, share: &Share, policy: &Policy) -> Fitted {
                 limit: WORKSPACE_FILE_BYTES_MAX,
                 total: file.size_bytes,
                 kept: file.read_bytes,
-                ranges: vec![KeptRange { start_bytes: 0, end_bytes: file.read_bytes }],
+                ranges: vec![KeptRange {
+                    start_bytes: 0,
+                    end_bytes: file.read_bytes,
+                }],
             },
         );
     }
@@ -179,7 +208,9 @@ fn warnings(files: &[File], shares: &[Share], policy: &Policy) -> Vec<Problem> {
     if policy.warn_percent == 0 {
         return Vec::new();
     }
-    let near = |size: u64, limit: u64| size.saturating_mul(100) >= limit.saturating_mul(u64::from(policy.warn_percent));
+    let near = |size: u64, limit: u64| {
+        size.saturating_mul(100) >= limit.saturating_mul(u64::from(policy.warn_percent))
+    };
     let mut problems: Vec<Problem> = files
         .iter()
         .zip(shares)
@@ -189,17 +220,28 @@ fn warnings(files: &[File], shares: &[Share], policy: &Policy) -> Vec<Problem> {
             Some(Problem::new(
                 ProblemKind::NearLimit,
                 &file.key,
-                format!("{} of {limit} ({}): it will be cut soon", share.size, policy.name),
+                format!(
+                    "{} of {limit} ({}): it will be cut soon",
+                    share.size, policy.name
+                ),
             ))
         })
         .collect();
     let spent: u64 = shares.iter().map(|share| share.allowed).sum();
-    let short = shares.iter().any(|share| matches!(share.rule, Some((CutRule::TotalLimit, _))));
-    if let Some(limit) = policy.total_limit.filter(|limit| !short && near(spent, *limit)) {
+    let short = shares
+        .iter()
+        .any(|share| matches!(share.rule, Some((CutRule::TotalLimit, _))));
+    if let Some(limit) = policy
+        .total_limit
+        .filter(|limit| !short && near(spent, *limit))
+    {
         problems.push(Problem::new(
             ProblemKind::NearLimit,
             "",
-            format!("all files together: {spent} of {limit} ({}); they will be cut soon", policy.name),
+            format!(
+                "all files together: {spent} of {limit} ({}); they will be cut soon",
+                policy.name
+            ),
         ));
     }
     problems
@@ -227,31 +269,61 @@ mod tests {
     fn cuts(files: &[File], policy: &Policy) -> Vec<(String, CutRule, u64)> {
         let (fitted, _) = fit(files, policy);
         let name = |cut: &Cut| cut.key.trim_start_matches("agents/a/").to_owned();
-        fitted.iter().flat_map(|f| &f.cuts).map(|cut| (name(cut), cut.rule, cut.kept)).collect()
+        fitted
+            .iter()
+            .flat_map(|f| &f.cuts)
+            .map(|cut| (name(cut), cut.rule, cut.kept))
+            .collect()
     }
 
     #[test]
     fn limits_at_their_edges() {
         let policy = preset("hi-boss").unwrap();
         for (length, expected) in [(11_999, None), (12_000, None), (12_001, Some(12_000))] {
-            let kept = cuts(&[file("MEMORY.md", length)], &policy).first().map(|cut| cut.2);
+            let kept = cuts(&[file("MEMORY.md", length)], &policy)
+                .first()
+                .map(|cut| cut.2);
             assert_eq!(kept, expected, "{length}");
         }
         for (length, expected) in [(3_999, None), (4_000, None), (4_001, Some(4_000))] {
-            let kept = cuts(&[file("memory/2026-02-20.md", length)], &policy).first().map(|cut| cut.2);
+            let kept = cuts(&[file("memory/2026-02-20.md", length)], &policy)
+                .first()
+                .map(|cut| cut.2);
             assert_eq!(kept, expected, "{length}");
         }
     }
 
     #[test]
     fn the_newest_day_is_served_first() {
-        let policy = Policy { daily_total_limit: Some(5_000), ..preset("hi-boss").unwrap() };
-        let files = [file("memory/2026-02-19.md", 4_000), file("memory/2026-02-20.md", 4_000)];
-        assert_eq!(cuts(&files, &policy), [("memory/2026-02-19.md".into(), CutRule::DailyTotalLimit, 1_000)]);
-        let one = Policy { daily_files: Some(1), ..policy };
-        assert_eq!(cuts(&files, &one), [("memory/2026-02-19.md".into(), CutRule::DailyFiles, 0)]);
+        let policy = Policy {
+            daily_total_limit: Some(5_000),
+            ..preset("hi-boss").unwrap()
+        };
+        let files = [
+            file("memory/2026-02-19.md", 4_000),
+            file("memory/2026-02-20.md", 4_000),
+        ];
+        assert_eq!(
+            cuts(&files, &policy),
+            [(
+                "memory/2026-02-19.md".into(),
+                CutRule::DailyTotalLimit,
+                1_000
+            )]
+        );
+        let one = Policy {
+            daily_files: Some(1),
+            ..policy
+        };
+        assert_eq!(
+            cuts(&files, &one),
+            [("memory/2026-02-19.md".into(), CutRule::DailyFiles, 0)]
+        );
         let (fitted, _) = fit(&files, &one);
-        assert_eq!(fitted[0].text, "<<truncated due to internal-space-daily-per-day-max-chars=1>>");
+        assert_eq!(
+            fitted[0].text,
+            "<<truncated due to internal-space-daily-per-day-max-chars=1>>"
+        );
     }
 
     #[test]
@@ -263,24 +335,45 @@ mod tests {
             file("memory/2026-02-20.md", 4_000),
             file("TOOLS.md", 1_000),
         ];
-        assert_eq!(cuts(&files, &policy), [("memory/2026-02-19.md".into(), CutRule::TotalLimit, 3_000)]);
+        assert_eq!(
+            cuts(&files, &policy),
+            [("memory/2026-02-19.md".into(), CutRule::TotalLimit, 3_000)]
+        );
         let (fitted, _) = fit(&files, &policy);
-        assert!(fitted[1].text.ends_with("<<truncated due to internal-space-daily-max-chars=20000>>"));
+        assert!(
+            fitted[1]
+                .text
+                .ends_with("<<truncated due to internal-space-daily-max-chars=20000>>")
+        );
     }
 
     #[test]
     fn a_total_is_spent_in_prompt_order() {
-        let policy = Policy { total_limit: Some(10_000), ..preset("openclaw-2026.9").unwrap() };
-        let files = [file("SOUL.md", 9_950), file("USER.md", 40), file("AGENTS.md", 500)];
+        let policy = Policy {
+            total_limit: Some(10_000),
+            ..preset("openclaw-2026.9").unwrap()
+        };
+        let files = [
+            file("SOUL.md", 9_950),
+            file("USER.md", 40),
+            file("AGENTS.md", 500),
+        ];
         // AGENTS.md would get 10 units, which is under 64: left out, and said so.
-        assert_eq!(cuts(&files, &policy), [("AGENTS.md".into(), CutRule::TotalLimit, 0)]);
+        assert_eq!(
+            cuts(&files, &policy),
+            [("AGENTS.md".into(), CutRule::TotalLimit, 0)]
+        );
     }
 
     #[test]
     fn a_warning_from_85_percent_on() {
         let policy = preset("openclaw-2026.9").unwrap();
         for (length, warned) in [(3_399, 0), (3_400, 1), (4_000, 1), (4_001, 0)] {
-            assert_eq!(fit(&[file("USER.md", length)], &policy).1.len(), warned, "{length}");
+            assert_eq!(
+                fit(&[file("USER.md", length)], &policy).1.len(),
+                warned,
+                "{length}"
+            );
         }
         let files = ["SOUL.md", "AGENTS.md", "TOOLS.md"].map(|name| file(name, 16_999));
         assert_eq!(fit(&files, &policy).1.len(), 0);
@@ -291,10 +384,18 @@ mod tests {
     #[test]
     fn what_was_not_read_is_marked_too() {
         let policy = preset("none").unwrap();
-        let big = File { size_bytes: 2_000_000, ..file("SOUL.md", 1 << 20) };
+        let big = File {
+            size_bytes: 2_000_000,
+            ..file("SOUL.md", 1 << 20)
+        };
         let (fitted, _) = fit(&[big], &policy);
-        assert!(fitted[0].text.ends_with("\n\n[... SOUL.md is 2000000 bytes long; only the first 1048576 were read ...]"));
-        assert_eq!((fitted[0].cuts[0].rule, fitted[0].cuts[0].kept), (CutRule::ReadLimit, 1 << 20));
+        assert!(fitted[0].text.ends_with(
+            "\n\n[... SOUL.md is 2000000 bytes long; only the first 1048576 were read ...]"
+        ));
+        assert_eq!(
+            (fitted[0].cuts[0].rule, fitted[0].cuts[0].kept),
+            (CutRule::ReadLimit, 1 << 20)
+        );
     }
 
     #[test]
@@ -302,16 +403,35 @@ mod tests {
         for shape in [Shape::HeadTail, Shape::NewestLines] {
             for unit in [Unit::Bytes, Unit::Characters, Unit::Utf16, Unit::Tokens] {
                 for limit in [0, 1, 5, 30, 200] {
-                    let policy = Policy { unit, shape, file_limit: Some(limit), ..preset("hi-boss").unwrap() };
+                    let policy = Policy {
+                        unit,
+                        shape,
+                        file_limit: Some(limit),
+                        ..preset("hi-boss").unwrap()
+                    };
                     let text = "# Día 日\nline one 😀\n\nmore text here\n".repeat(9);
                     let size_bytes = text.len() as u64;
-                    let files = [File { text, size_bytes, read_bytes: size_bytes, ..file("SOUL.md", 0) }];
+                    let files = [File {
+                        text,
+                        size_bytes,
+                        read_bytes: size_bytes,
+                        ..file("SOUL.md", 0)
+                    }];
                     let (fitted, _) = fit(&files, &policy);
                     for cut in &fitted[0].cuts {
-                        assert!(cut.kept <= limit + u64::from(unit == Unit::Tokens), "{policy:?} {cut:?}");
-                        assert!(fitted[0].text.contains("SOUL.md") || fitted[0].text.contains("truncated"));
+                        assert!(
+                            cut.kept <= limit + u64::from(unit == Unit::Tokens),
+                            "{policy:?} {cut:?}"
+                        );
+                        assert!(
+                            fitted[0].text.contains("SOUL.md")
+                                || fitted[0].text.contains("truncated")
+                        );
                     }
-                    assert_eq!(fitted[0].cuts.is_empty(), measure(&files[0].text, unit) <= limit);
+                    assert_eq!(
+                        fitted[0].cuts.is_empty(),
+                        measure(&files[0].text, unit) <= limit
+                    );
                 }
             }
         }

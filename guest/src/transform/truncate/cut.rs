@@ -46,9 +46,16 @@ fn left_out(text: &str, policy: &Policy, allowance: Allowance<'_>) -> Shortened 
         Shape::HeadTail => total,
         Shape::NewestLines => text.lines().count() as u64,
     };
-    let figures = Figures { limit: allowance.limit, total, dropped, ..Figures::default() };
+    let figures = Figures {
+        limit: allowance.limit,
+        total,
+        dropped,
+        ..Figures::default()
+    };
     Shortened {
-        text: render(allowance.marker, allowance.file, figures).trim().to_owned(),
+        text: render(allowance.marker, allowance.file, figures)
+            .trim()
+            .to_owned(),
         kept: 0,
         ranges: Vec::new(),
     }
@@ -70,7 +77,10 @@ fn head_tail(text: &str, policy: &Policy, allowance: Allowance<'_>) -> Option<Sh
     // A counted marker's length depends on the figures in it, so room is made for the longest.
     let room = if policy.marker_counted {
         let widest = figures(allowance.units, allowance.units);
-        allowance.units.checked_sub(measure(&marker(widest), unit)).filter(|room| *room > 0)?
+        allowance
+            .units
+            .checked_sub(measure(&marker(widest), unit))
+            .filter(|room| *room > 0)?
     } else {
         allowance.units
     };
@@ -90,25 +100,36 @@ fn head_tail(text: &str, policy: &Policy, allowance: Allowance<'_>) -> Option<Sh
     Some(Shortened {
         text: format!("{head}{}{tail}", marker(figures(head_units, tail_units))),
         kept: head_units + tail_units,
-        ranges: ranges.into_iter().filter(|range| !range.is_empty()).collect(),
+        ranges: ranges
+            .into_iter()
+            .filter(|range| !range.is_empty())
+            .collect(),
     })
 }
 
 /// The last line end within `slack` units before `end`, else `end`.
 fn back_to_line_end(text: &str, unit: Unit, end: usize, slack: u64) -> usize {
-    let Some(head) = text.get(..end) else { return end };
+    let Some(head) = text.get(..end) else {
+        return end;
+    };
     let from = suffix_within(head, unit, slack);
-    head.get(from..).and_then(|last| last.rfind('\n')).map_or(end, |at| from + at + 1)
+    head.get(from..)
+        .and_then(|last| last.rfind('\n'))
+        .map_or(end, |at| from + at + 1)
 }
 
 /// The first line start within `slack` units after `start`, else `start`.
 fn forth_to_line_start(text: &str, unit: Unit, start: usize, slack: u64) -> usize {
-    let Some(tail) = text.get(start..) else { return start };
+    let Some(tail) = text.get(start..) else {
+        return start;
+    };
     if start == 0 || text.get(..start).is_some_and(|head| head.ends_with('\n')) {
         return start;
     }
     let until = prefix_within(tail, unit, slack);
-    tail.get(..until).and_then(|first| first.find('\n')).map_or(start, |at| start + at + 1)
+    tail.get(..until)
+        .and_then(|first| first.find('\n'))
+        .map_or(start, |at| start + at + 1)
 }
 
 /// The newest lines stand at the end of a daily file. A last line that alone is too long keeps its end.
@@ -126,7 +147,10 @@ fn newest_lines(text: &str, unit: Unit, allowance: Allowance<'_>) -> Option<Shor
         dropped: text.get(..start)?.lines().count() as u64,
     };
     Some(Shortened {
-        text: format!("{}\n\n{tail}", render(allowance.marker, allowance.file, figures)),
+        text: format!(
+            "{}\n\n{tail}",
+            render(allowance.marker, allowance.file, figures)
+        ),
         kept,
         ranges: std::iter::once(start..text.len()).collect(),
     })
@@ -138,16 +162,27 @@ fn headings_and_first_lines(text: &str, unit: Unit, allowance: Allowance<'_>) ->
     let mut left = allowance.units;
     let mut keep = vec![false; lines.len()];
     for headings in [true, false] {
-        for (keep, line) in keep.iter_mut().zip(&lines).filter(|(_, line)| line.heading == headings) {
-            let units = text.get(line.range.clone()).map_or(0, |line| measure(line, unit));
-            let Some(rest) = left.checked_sub(units) else { break };
+        for (keep, line) in keep
+            .iter_mut()
+            .zip(&lines)
+            .filter(|(_, line)| line.heading == headings)
+        {
+            let units = text
+                .get(line.range.clone())
+                .map_or(0, |line| measure(line, unit));
+            let Some(rest) = left.checked_sub(units) else {
+                break;
+            };
             (*keep, left) = (true, rest);
         }
     }
     // Under `tokens` the sum of rounded lines is over the whole, so count what is kept once.
     let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
     for (_, line) in keep.iter().zip(&lines).filter(|(keep, _)| **keep) {
-        match ranges.last_mut().filter(|last| last.end == line.range.start) {
+        match ranges
+            .last_mut()
+            .filter(|last| last.end == line.range.start)
+        {
             Some(last) => last.end = line.range.end,
             None => ranges.push(line.range.clone()),
         }
@@ -155,11 +190,27 @@ fn headings_and_first_lines(text: &str, unit: Unit, allowance: Allowance<'_>) ->
     if ranges.is_empty() {
         return None;
     }
-    let kept = ranges.iter().filter_map(|range| text.get(range.clone())).map(|part| measure(part, unit)).sum();
+    let kept = ranges
+        .iter()
+        .filter_map(|range| text.get(range.clone()))
+        .map(|part| measure(part, unit))
+        .sum();
     let total = measure(text, unit);
     let gap = |from: usize, to: usize| {
-        let dropped = text.get(from..to).map_or(0, |gap| gap.lines().count() as u64);
-        render(allowance.marker, allowance.file, Figures { limit: allowance.limit, total, head: kept, tail: 0, dropped })
+        let dropped = text
+            .get(from..to)
+            .map_or(0, |gap| gap.lines().count() as u64);
+        render(
+            allowance.marker,
+            allowance.file,
+            Figures {
+                limit: allowance.limit,
+                total,
+                head: kept,
+                tail: 0,
+                dropped,
+            },
+        )
     };
     let mut out = String::new();
     let mut at = 0;
@@ -178,7 +229,11 @@ fn headings_and_first_lines(text: &str, unit: Unit, allowance: Allowance<'_>) ->
         out.push_str(&gap(at, text.len()));
         out.push('\n');
     }
-    Some(Shortened { text: out, kept, ranges })
+    Some(Shortened {
+        text: out,
+        kept,
+        ranges,
+    })
 }
 
 struct Line {
@@ -194,7 +249,9 @@ fn lines_with_kind(text: &str) -> Vec<Line> {
         .map(|line| {
             let range = at..at + line.len();
             at = range.end;
-            let opens = ['`', '~'].into_iter().find(|mark| line.trim_start().starts_with(&mark.to_string().repeat(3)));
+            let opens = ['`', '~']
+                .into_iter()
+                .find(|mark| line.trim_start().starts_with(&mark.to_string().repeat(3)));
             let heading = fence.is_none() && line.starts_with('#');
             if opens.is_some() && (fence.is_none() || fence == opens) {
                 fence = if fence.is_none() { opens } else { None };
@@ -210,8 +267,22 @@ mod tests {
     use crate::transform::truncate::policy::preset;
 
     fn cut(text: &str, policy: &Policy, units: u64, daily: bool) -> Shortened {
-        let marker = if daily { &policy.daily_marker } else { &policy.file_marker };
-        shorten(text, policy, Allowance { units, limit: units, marker, file: "F.md", daily })
+        let marker = if daily {
+            &policy.daily_marker
+        } else {
+            &policy.file_marker
+        };
+        shorten(
+            text,
+            policy,
+            Allowance {
+                units,
+                limit: units,
+                marker,
+                file: "F.md",
+                daily,
+            },
+        )
     }
 
     #[test]
@@ -219,10 +290,16 @@ mod tests {
         let policy = preset("hi-boss").unwrap();
         let shortened = cut(&"x".repeat(12_001), &policy, 12_000, false);
         let marker = "<<truncated due to internal-space-memory-max-chars=12000>>";
-        assert_eq!(shortened.text, format!("{}\n\n{marker}", "x".repeat(12_000)));
+        assert_eq!(
+            shortened.text,
+            format!("{}\n\n{marker}", "x".repeat(12_000))
+        );
         // hi-boss.md, golden: 12,001 units give 12,060.
         assert_eq!(measure(&shortened.text, Unit::Utf16), 12_060);
-        assert_eq!((shortened.kept, shortened.ranges), (12_000, vec![0..12_000]));
+        assert_eq!(
+            (shortened.kept, shortened.ranges),
+            (12_000, vec![0..12_000])
+        );
     }
 
     #[test]
@@ -240,7 +317,10 @@ mod tests {
         let used = measure(&shortened.text, Unit::Utf16);
         assert!((19_990..=20_000).contains(&used), "{used}");
         let [head, tail] = [&shortened.ranges[0], &shortened.ranges[1]];
-        assert!(shortened.text.starts_with(&text[head.clone()]) && shortened.text.ends_with(&text[tail.clone()]));
+        assert!(
+            shortened.text.starts_with(&text[head.clone()])
+                && shortened.text.ends_with(&text[tail.clone()])
+        );
         assert_eq!((head.start, tail.end), (0, 20_001));
         assert_eq!(head.len() / 3, tail.len());
         let marker = format!(
@@ -281,7 +361,12 @@ mod tests {
     #[test]
     fn newest_first_keeps_headings_and_the_first_lines() {
         let policy = preset("newest-first").unwrap();
-        let shortened = cut("# A\none\ntwo\n# B\nthree\n```\n# code\n```\n", &policy, 12, false);
+        let shortened = cut(
+            "# A\none\ntwo\n# B\nthree\n```\n# code\n```\n",
+            &policy,
+            12,
+            false,
+        );
         assert_eq!(
             shortened.text,
             "# A\none\n[... 1 lines of F.md left out: kept 12 of 37 characters ...]\n# B\n\
@@ -292,7 +377,11 @@ mod tests {
 
     #[test]
     fn line_ends_are_preferred_within_a_tenth() {
-        let policy = Policy { line_ends: true, head_percent: 50, ..preset("hi-boss").unwrap() };
+        let policy = Policy {
+            line_ends: true,
+            head_percent: 50,
+            ..preset("hi-boss").unwrap()
+        };
         let text = format!("{}\n{}\n{}", "a".repeat(46), "b".repeat(60), "c".repeat(47));
         let shortened = cut(&text, &policy, 100, false);
         assert_eq!(shortened.ranges, vec![0..47, 108..155]);

@@ -18,7 +18,10 @@ pub fn render(template: &str, file: &str, figures: Figures) -> String {
     let mut rest = template;
     while let Some((before, opened)) = rest.split_once('{') {
         text.push_str(before);
-        match opened.split_once('}').and_then(|(name, after)| Some((value(name, file, figures)?, after))) {
+        match opened
+            .split_once('}')
+            .and_then(|(name, after)| Some((value(name, file, figures)?, after)))
+        {
             Some((value, after)) => {
                 text.push_str(&value);
                 rest = after;
@@ -52,9 +55,19 @@ mod tests {
 
     #[test]
     fn names_are_filled_in_once() {
-        let figures = Figures { limit: 9, total: 20, head: 6, tail: 2, dropped: 12 };
+        let figures = Figures {
+            limit: 9,
+            total: 20,
+            head: 6,
+            tail: 2,
+            dropped: 12,
+        };
         assert_eq!(
-            render("{file}: {kept}={head}+{tail} of {total} over {limit}, {dropped} {gone} {", "{limit}.md", figures),
+            render(
+                "{file}: {kept}={head}+{tail} of {total} over {limit}, {dropped} {gone} {",
+                "{limit}.md",
+                figures
+            ),
             "{limit}.md: 8=6+2 of 20 over 9, 12 {gone} {"
         );
     }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::measure::Unit;
+use crate::layout::gsv::WorkspaceFile;
 use crate::types::{Error, Result};
 
 /// What of a text is kept.
@@ -85,7 +86,10 @@ impl Policy {
     /// `invalid` when a figure makes no sense, or a marker is empty: a cut must be seen.
     pub fn check(&self) -> Result<()> {
         let wrong = |member: &str, rule: &str| {
-            Err(Error::invalid(format!("budget {:?}: {member} {rule}", self.name)))
+            Err(Error::invalid(format!(
+                "budget {:?}: {member} {rule}",
+                self.name
+            )))
         };
         if self.head_percent > 100 {
             return wrong("head-percent", "is a share from 0 to 100");
@@ -96,13 +100,28 @@ impl Policy {
         let limited = self.file_limit.is_some() || !self.file_limits.is_empty();
         let markers = [
             ("file-marker", limited, &self.file_marker),
-            ("daily-marker", self.daily_limit.is_some() || self.daily_files.is_some(), &self.daily_marker),
-            ("daily-total-marker", self.daily_total_limit.is_some(), &self.daily_total_marker),
-            ("total-marker", self.total_limit.is_some(), &self.total_marker),
+            (
+                "daily-marker",
+                self.daily_limit.is_some() || self.daily_files.is_some(),
+                &self.daily_marker,
+            ),
+            (
+                "daily-total-marker",
+                self.daily_total_limit.is_some(),
+                &self.daily_total_marker,
+            ),
+            (
+                "total-marker",
+                self.total_limit.is_some(),
+                &self.total_marker,
+            ),
         ];
         for (member, needed, marker) in markers {
             if needed && marker.trim().is_empty() {
-                return wrong(member, "is empty; a cut must be visible in the text, so say what stands there");
+                return wrong(
+                    member,
+                    "is empty; a cut must be visible in the text, so say what stands there",
+                );
             }
         }
         Ok(())
@@ -142,15 +161,16 @@ fn none() -> Policy {
 /// hi-boss.md: 12,000 for MEMORY.md and, here, for every other workspace file; 4,000 a day, two days,
 /// 8,000 for both; 20,000 in all, where the oldest day goes first and the daily marker says so.
 fn hi_boss() -> Policy {
-
     Policy {
         name: "hi-boss".into(),
         file_limit: Some(12_000),
         file_marker: "\n\n<<truncated due to internal-space-memory-max-chars={limit}>>".into(),
         daily_limit: Some(4_000),
-        daily_marker: "\n\n<<truncated due to internal-space-daily-per-day-max-chars={limit}>>".into(),
+        daily_marker: "\n\n<<truncated due to internal-space-daily-per-day-max-chars={limit}>>"
+            .into(),
         daily_total_limit: Some(8_000),
-        daily_total_marker: "\n\n<<truncated due to internal-space-daily-max-chars={limit}>>".into(),
+        daily_total_marker: "\n\n<<truncated due to internal-space-daily-max-chars={limit}>>"
+            .into(),
         daily_files: Some(2),
         total_limit: Some(20_000),
         total_marker: "\n\n<<truncated due to internal-space-total-max-chars={limit}>>".into(),
@@ -167,7 +187,10 @@ fn openclaw() -> Policy {
     Policy {
         name: "openclaw-2026.9".into(),
         file_limit: Some(20_000),
-        file_limits: vec![NameLimit { name: "USER.md".into(), limit: 4_000 }],
+        file_limits: vec![NameLimit {
+            name: WorkspaceFile::User.file_name().into(),
+            limit: 4_000,
+        }],
         file_marker: marker.into(),
         daily_limit: Some(20_000),
         daily_marker: marker.into(),
@@ -204,27 +227,52 @@ mod tests {
     #[test]
     fn every_preset_is_sound_and_has_its_name() {
         for (name, policy) in PRESETS.iter().zip(presets()) {
-            assert_eq!((*name, preset(name).unwrap()), (policy.name.as_str(), policy.clone()));
+            assert_eq!(
+                (*name, preset(name).unwrap()),
+                (policy.name.as_str(), policy.clone())
+            );
             policy.check().unwrap();
         }
-        assert!(preset("tiny").unwrap_err().message.contains("openclaw-2026.9"));
+        assert!(
+            preset("tiny")
+                .unwrap_err()
+                .message
+                .contains("openclaw-2026.9")
+        );
     }
 
     #[test]
     fn the_figures_of_the_specification() {
         let figures = |policy: &Policy| {
-            (policy.limit_of("MEMORY.md"), policy.limit_of("USER.md"), policy.daily_limit, policy.total_limit)
+            (
+                policy.limit_of("MEMORY.md"),
+                policy.limit_of("USER.md"),
+                policy.daily_limit,
+                policy.total_limit,
+            )
         };
-        assert_eq!(figures(&hi_boss()), (Some(12_000), Some(12_000), Some(4_000), Some(20_000)));
-        assert_eq!(figures(&openclaw()), (Some(20_000), Some(4_000), Some(20_000), Some(60_000)));
+        assert_eq!(
+            figures(&hi_boss()),
+            (Some(12_000), Some(12_000), Some(4_000), Some(20_000))
+        );
+        assert_eq!(
+            figures(&openclaw()),
+            (Some(20_000), Some(4_000), Some(20_000), Some(60_000))
+        );
         assert_eq!(figures(&none()), (None, None, None, None));
     }
 
     #[test]
     fn a_policy_that_hides_its_cuts_is_refused() {
-        let policy = Policy { file_limit: Some(10), ..none() };
+        let policy = Policy {
+            file_limit: Some(10),
+            ..none()
+        };
         assert!(policy.check().unwrap_err().message.contains("file-marker"));
-        let policy = Policy { head_percent: 101, ..none() };
+        let policy = Policy {
+            head_percent: 101,
+            ..none()
+        };
         assert!(policy.check().unwrap_err().message.contains("head-percent"));
     }
 }

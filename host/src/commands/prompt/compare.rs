@@ -20,8 +20,11 @@ pub struct Compare {
 
 impl Compare {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
-        let arguments = json!({ "before": manifest(&self.before)?, "after": manifest(&self.after)? });
-        let comparison = Caller::without_store(shared)?.call("prompt", "compare", arguments).await?;
+        let arguments =
+            json!({ "before": manifest(&self.before)?, "after": manifest(&self.after)? });
+        let comparison = Caller::without_store(shared)?
+            .call("prompt", "compare", arguments)
+            .await?;
         if shared.json {
             return output::json(&comparison);
         }
@@ -30,7 +33,10 @@ impl Compare {
             Value::Null => output::text(&format!("the same: all {shared_bytes} bytes")),
             first => {
                 let message = output::plain(first["message"].as_str().unwrap_or_default());
-                output::text(&format!("the cache holds for {shared_bytes} bytes, up to section {}:\n{message}", first["index"]))
+                output::text(&format!(
+                    "the cache holds for {shared_bytes} bytes, up to section {}:\n{message}",
+                    first["index"]
+                ))
             }
         }
     }
@@ -39,10 +45,15 @@ impl Compare {
 /// The manifest out of a whole answer, or a file that is a manifest itself.
 fn manifest(file: &Path) -> anyhow::Result<Value> {
     let wrong = |what: String| Failure::new(Code::Invalid, format!("{}: {what}", file.display()));
-    let mut value: Value = serde_json::from_str(&read_text(file)?).map_err(|error| wrong(format!("is not JSON: {error}")))?;
+    let mut value: Value = serde_json::from_str(&read_text(file)?)
+        .map_err(|error| wrong(format!("is not JSON: {error}")))?;
+    if value.get("sections").is_some() {
+        return Ok(value);
+    }
     match value.get_mut("manifest") {
         Some(manifest) => Ok(manifest.take()),
-        None if value.get("sections").is_some() => Ok(value),
-        None => Err(wrong("holds no manifest; make it with `haversack prompt HOME --json`".into()).into()),
+        None => Err(
+            wrong("holds no manifest; make it with `haversack prompt HOME --json`".into()).into(),
+        ),
     }
 }

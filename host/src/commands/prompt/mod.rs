@@ -15,12 +15,16 @@ use super::output::{self, Problem};
 use request::RequestOptions;
 
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true, after_help = "\
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    after_help = "\
 Examples:
   haversack prompt gsv:hera --now 2026-02-20T09:30:00Z
   haversack prompt gsv:hera --session agent:hera:dm:anna --budget hi-boss --sections
   haversack prompt gsv:hera --json > before.json
-  haversack prompt compare before.json after.json")]
+  haversack prompt compare before.json after.json"
+)]
 pub struct Prompt {
     #[command(subcommand)]
     action: Option<Action>,
@@ -95,14 +99,18 @@ impl Prompt {
         match (&self.action, &self.home) {
             (Some(Action::Compare(compare)), _) => compare.run(shared).await,
             (None, Some(home)) => self.assemble(home, shared).await,
-            (None, None) => Err(Failure::new(Code::Invalid, "prompt needs a HOME, such as gsv:hera").into()),
+            (None, None) => {
+                Err(Failure::new(Code::Invalid, "prompt needs a HOME, such as gsv:hera").into())
+            }
         }
     }
 
     async fn assemble(&self, home: &Home, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, Some(&home.system))?;
         let request = self.request.to_json(home)?;
-        let answer = caller.call("prompt", "assemble", json!({ "request": request })).await?;
+        let answer = caller
+            .call("prompt", "assemble", json!({ "request": request }))
+            .await?;
         let read: Answer = serde_json::from_value(answer.clone())?;
         output::problems(&read.problems);
         if !read.home_exists && !self.new {
@@ -121,7 +129,10 @@ impl Prompt {
         for section in &read.manifest.sections {
             for cut in &section.cuts {
                 let key = section.key.as_deref().unwrap_or(&section.title);
-                eprintln!("haversack: cut: {key}: kept {} of {} {} ({})", cut.kept, cut.total, cut.unit, cut.rule);
+                eprintln!(
+                    "haversack: cut: {key}: kept {} of {} {} ({})",
+                    cut.kept, cut.total, cut.unit, cut.rule
+                );
             }
         }
         output::text(&read.text)
@@ -129,19 +140,28 @@ impl Prompt {
 }
 
 fn print_sections(answer: &Answer) -> anyhow::Result<()> {
-    let mut table = output::Table::new(&["SECTION", "BYTES", "OF", "TOKENS", "CACHE", "CUT", "FROM"])
-        .figures(1)
-        .figures(2)
-        .figures(3);
+    let mut table =
+        output::Table::new(&["SECTION", "BYTES", "OF", "TOKENS", "CACHE", "CUT", "FROM"])
+            .figures(1)
+            .figures(2)
+            .figures(3);
     for section in &answer.manifest.sections {
-        let cuts: Vec<_> = section.cuts.iter().map(|cut| format!("{} ({} of {})", cut.rule, cut.kept, cut.total)).collect();
+        let cuts: Vec<_> = section
+            .cuts
+            .iter()
+            .map(|cut| format!("{} ({} of {})", cut.rule, cut.kept, cut.total))
+            .collect();
         table.row([
             section.title.clone(),
             section.bytes_after.to_string(),
             section.bytes_before.to_string(),
             section.tokens.to_string(),
             section.stability.clone(),
-            if cuts.is_empty() { "-".to_owned() } else { cuts.join(", ") },
+            if cuts.is_empty() {
+                "-".to_owned()
+            } else {
+                cuts.join(", ")
+            },
             section.key.clone().unwrap_or_else(|| "-".to_owned()),
         ]);
     }

@@ -71,14 +71,17 @@ pub struct RequestOptions {
 
 /// Milliseconds since 1970.
 fn moment(text: &str) -> Result<u64, String> {
-    let moment: jiff::Timestamp =
-        text.parse().map_err(|error| format!("{error}; write it like 2026-02-20T09:30:00Z"))?;
-    u64::try_from(moment.as_millisecond()).map_err(|_| "moments before 1970 are not supported".to_owned())
+    let moment: jiff::Timestamp = text
+        .parse()
+        .map_err(|error| format!("{error}; write it like 2026-02-20T09:30:00Z"))?;
+    u64::try_from(moment.as_millisecond())
+        .map_err(|_| "moments before 1970 are not supported".to_owned())
 }
 
 /// Minutes east of Greenwich.
 fn offset(text: &str) -> Result<i32, String> {
-    let wrong = || format!("{text:?} is no offset; write it like +01:00, -05:30, Z or 90 (minutes)");
+    let wrong =
+        || format!("{text:?} is no offset; write it like +01:00, -05:30, Z or 90 (minutes)");
     if text == "Z" {
         return Ok(0);
     }
@@ -90,7 +93,11 @@ fn offset(text: &str) -> Result<i32, String> {
         (_, Some(hours)) => (1, hours),
         _ => return Err(wrong()),
     };
-    let figure = |text: &str| text.parse::<i32>().ok().filter(|_| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()));
+    let figure = |text: &str| {
+        text.parse::<i32>()
+            .ok()
+            .filter(|_| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()))
+    };
     match (figure(hours), figure(minutes)) {
         (Some(hours), Some(minutes)) if minutes < 60 => Ok(sign * (hours * 60 + minutes)),
         _ => Err(wrong()),
@@ -118,18 +125,30 @@ impl RequestOptions {
         set("session-prompt", self.base.clone().map(Value::from));
         set("budget", self.budget()?);
         if let Some(file) = &self.tools {
-            set("tools", Some(parse(&read_text(file)?, &file.display().to_string())?));
+            set(
+                "tools",
+                Some(parse(&read_text(file)?, &file.display().to_string())?),
+            );
         }
         self.defaults(home, &mut request)?;
 
         let sections = request.entry("sections").or_insert_with(|| json!([]));
         for (title, file) in &self.section {
-            let Value::Array(sections) = &mut *sections else { anyhow::bail!("sections of the request is no list") };
+            let Value::Array(sections) = &mut *sections else {
+                anyhow::bail!("sections of the request is no list")
+            };
             sections.push(json!({ "title": title, "text": read_text(file)? }));
         }
         let runtime = request.entry("runtime").or_insert_with(|| json!({}));
-        let given = [("model", &self.model), ("time-zone", &self.time_zone), ("channel", &self.channel)];
-        for (name, value) in given.into_iter().filter_map(|(name, value)| Some((name, value.as_ref()?))) {
+        let given = [
+            ("model", &self.model),
+            ("time-zone", &self.time_zone),
+            ("channel", &self.channel),
+        ];
+        for (name, value) in given
+            .into_iter()
+            .filter_map(|(name, value)| Some((name, value.as_ref()?)))
+        {
             runtime[name] = json!(value);
         }
         if !self.host.is_empty() {
@@ -141,7 +160,9 @@ impl RequestOptions {
     }
 
     fn base_request(&self) -> anyhow::Result<Map<String, Value>> {
-        let Some(file) = &self.request else { return Ok(Map::new()) };
+        let Some(file) = &self.request else {
+            return Ok(Map::new());
+        };
         match parse(&read_text(file)?, &file.display().to_string())? {
             Value::Object(members) => Ok(members),
             _ => anyhow::bail!("{}: a request is a JSON object", file.display()),
@@ -151,27 +172,38 @@ impl RequestOptions {
     /// What the contract requires and the command line may leave out, said where it matters.
     fn defaults(&self, home: &Home, request: &mut Map<String, Value>) -> anyhow::Result<()> {
         if !request.contains_key("session-key") {
-            let main_key = request.get("main-key").and_then(Value::as_str).unwrap_or("main");
+            let main_key = request
+                .get("main-key")
+                .and_then(Value::as_str)
+                .unwrap_or("main");
             let key = format!("agent:{}:{main_key}", home.id);
-            eprintln!("haversack: no --session given: assuming the main session {key}, which sees MEMORY.md");
+            eprintln!(
+                "haversack: no --session given: assuming the main session {key}, which sees MEMORY.md"
+            );
             request.insert("session-key".into(), json!(key));
         }
         if !request.contains_key("now-ms") {
             let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
             request.insert("now-ms".into(), json!(u64::try_from(now.as_millis())?));
         }
-        request.entry("utc-offset-minutes").or_insert_with(|| json!(0));
+        request
+            .entry("utc-offset-minutes")
+            .or_insert_with(|| json!(0));
         Ok(())
     }
 
     /// A preset by name, else a policy from a file.
     fn budget(&self) -> anyhow::Result<Option<Value>> {
-        let Some(budget) = &self.budget else { return Ok(None) };
+        let Some(budget) = &self.budget else {
+            return Ok(None);
+        };
         let names_a_file = budget.ends_with(".json") || budget.contains(std::path::MAIN_SEPARATOR);
         if !names_a_file {
             return Ok(Some(json!({ "preset": budget })));
         }
-        Ok(Some(json!({ "custom": parse(&read_text(&PathBuf::from(budget))?, budget)? })))
+        Ok(Some(
+            json!({ "custom": parse(&read_text(&PathBuf::from(budget))?, budget)? }),
+        ))
     }
 }
 
@@ -186,10 +218,25 @@ mod tests {
 
     #[test]
     fn offsets() {
-        for (text, minutes) in [("Z", 0), ("+01:00", 60), ("-05:30", -330), ("-330", -330), ("90", 90), ("+14:00", 840)] {
+        for (text, minutes) in [
+            ("Z", 0),
+            ("+01:00", 60),
+            ("-05:30", -330),
+            ("-330", -330),
+            ("90", 90),
+            ("+14:00", 840),
+        ] {
             assert_eq!(offset(text), Ok(minutes), "{text}");
         }
-        for text in ["1:00", "+1:00", "+01:60", "+01:0x", "Europe/Berlin", "", "+:"] {
+        for text in [
+            "1:00",
+            "+1:00",
+            "+01:60",
+            "+01:0x",
+            "Europe/Berlin",
+            "",
+            "+:",
+        ] {
             assert!(offset(text).is_err(), "{text}");
         }
     }
