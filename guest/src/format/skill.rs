@@ -53,7 +53,12 @@ pub fn parse(bytes: &[u8], cut: bool) -> SkillFile {
     let mut header = match read.block {
         Block::Unreadable => return unreadable(findings),
         Block::Absent => SkillHeader::default(),
-        Block::Read(entries) => header_of(&entries, &mut findings),
+        Block::Read(entries) => {
+            if let Some(finding) = swallowed_tools(text, &entries) {
+                return unreadable(vec![finding]);
+            }
+            header_of(&entries, &mut findings)
+        }
     };
     if header.description.is_empty() {
         header.description = first_paragraph::first_paragraph(read.body);
@@ -109,6 +114,24 @@ pub fn decode(bytes: &[u8], cut: bool) -> Result<&str, Finding> {
             valid.len(),
             rest.first().copied().unwrap_or_default()
         ),
+    ))
+}
+
+/// A line `allowed-tools:` at the margin that YAML takes for part of another value, such as a quote that
+/// was not closed: the file is refused, because reading it would lift the restriction.
+fn swallowed_tools(text: &str, entries: &[(String, Node)]) -> Option<Finding> {
+    if entries.iter().any(|(key, _)| key == "allowed-tools") {
+        return None;
+    }
+    let mut lines = front_matter::split(text).block?.lines();
+    let at = lines.position(|line| {
+        let rest = line.strip_prefix("allowed-tools");
+        rest.is_some_and(|rest| rest.trim_start().starts_with(':'))
+    })?;
+    Some(Finding::new(
+        ProblemKind::Unreadable,
+        u32::try_from(at + 2).unwrap_or(u32::MAX),
+        "`allowed-tools` stands inside another value here; close the quote or brace before it",
     ))
 }
 

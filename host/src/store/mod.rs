@@ -15,6 +15,9 @@ pub use crate::bindings::blobs::{
     Listing, PutOptions, Range, Request, Skipped, Source, Span, Stat,
 };
 
+pub use disk::DiskStore;
+pub use memory::MemoryStore;
+
 /// A future that can cross threads, so that `dyn BlobStore` is possible.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
 

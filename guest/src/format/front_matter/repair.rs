@@ -30,6 +30,9 @@ pub(super) fn repair(block: &str) -> Option<Repaired> {
     let mut out: Vec<String> = Vec::with_capacity(lines.len());
     let mut notes = Vec::new();
     let mut rest = lines.as_slice();
+    // Whether all braces so far closed; after one that does not, none is followed any more, so that
+    // the work stays in proportion to the block.
+    let mut closed = true;
     while let Some((first, behind)) = rest.split_first() {
         let line = u32::try_from(out.len() + 1).unwrap_or(u32::MAX);
         let Some((key, value)) = top_level_key(first) else {
@@ -37,7 +40,8 @@ pub(super) fn repair(block: &str) -> Option<Repaired> {
             rest = behind;
             continue;
         };
-        let (entry, behind) = rest.split_at(entry_length(value, behind).min(rest.len()));
+        let (entry, behind) =
+            rest.split_at(entry_length(value, behind, &mut closed).min(rest.len()));
         rest = behind;
         let repaired = check(&entry.join("\n"))
             .is_err_and(|fault| !fault.limit)
@@ -74,9 +78,10 @@ fn top_level_key(line: &str) -> Option<(&str, &str)> {
 
 /// How many lines an entry has, its first included: up to the next key at the margin, but braces that
 /// open are followed to where they close.
-fn entry_length(value: &str, behind: &[&str]) -> usize {
+fn entry_length(value: &str, behind: &[&str], closed: &mut bool) -> usize {
     let mut length = 1;
-    if let Some(start) = flow_start(value, behind) {
+    if *closed && let Some(start) = flow_start(value, behind) {
+        *closed = false;
         let mut braces = Braces::default();
         let texts = std::iter::once(&value).chain(behind);
         for (at, text) in texts.enumerate().skip(start) {
@@ -84,6 +89,7 @@ fn entry_length(value: &str, behind: &[&str]) -> usize {
             braces.see('\n');
             if braces.depth == 0 {
                 length = at + 1;
+                *closed = true;
                 break;
             }
         }

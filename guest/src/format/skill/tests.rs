@@ -85,6 +85,15 @@ fn tools_are_never_widened() {
         );
     }
     assert_eq!(read("name: x").header.allowed_tools, None);
+    // YAML reads these, but as part of another value.
+    for swallowed in [
+        "a:\n- '\nallowed-tools: Read\n'",
+        "a: {b\nallowed-tools: Read\n}",
+    ] {
+        let file = read(swallowed);
+        assert_eq!(file.header.allowed_tools, Some(vec![]), "{swallowed}");
+        assert!(file.unreadable.is_some());
+    }
     for broken in [
         "---\nallowed-tools: Read\n",
         "---\na: *b\nallowed-tools: x\n---\n",

@@ -99,7 +99,7 @@ struct Found {
 ///
 /// A store that is unavailable fails the call. Any other error on a file hides that skill as
 /// unreadable. Where both roots have a directory both files are read in the same wave, because only
-/// then it is known whether the agent's own has a SKILL.md and so hides the global one.
+/// then it is known whether the agent's own is a skill and so hides the global one.
 pub fn load(
     store: &Metered<'_>,
     agent: &AgentId,
@@ -120,7 +120,7 @@ pub fn load(
             let read = match answer {
                 Ok(Answer::Blob(Some(blob))) => Some((blob.stat.size_bytes, parse(&blob))),
                 Ok(Answer::Blob(None)) => {
-                    let message = "this directory holds no SKILL.md, so it is no skill";
+                    let message = "no such file, so its directory is no skill";
                     problems.push(Problem::new(ProblemKind::Skipped, key.as_str(), message));
                     None
                 }
