@@ -130,8 +130,10 @@ impl Comparison {
                         None => self.differ(&at, value, None),
                     }
                 }
+                // In a partial expectation an empty list means one that is empty.
+                let open = self.partial && !wanted.is_empty();
                 for (index, value) in there.iter().enumerate().skip(wanted.len()) {
-                    if !self.partial {
+                    if !open {
                         let (file, value) = (&self.file, shown(value));
                         self.found
                             .push(format!("{file} {at}/{index}: not expected: {value}"));

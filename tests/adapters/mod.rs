@@ -11,9 +11,6 @@ use crate::case::{Case, Outcome};
 pub trait Adapter: Send + Sync {
     fn name(&self) -> &'static str;
 
-    /// Whether the host has this call, `prompt.assemble`; a case with one that it lacks is skipped.
-    fn has(&self, call: &str) -> bool;
-
     /// Put the case's objects into a new store, make its calls in order, and say what came of it.
     /// An error means that the host or the adapter broke (a trap, arguments that do not fit).
     fn run(&self, case: &Case) -> Result<Outcome>;

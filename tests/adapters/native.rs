@@ -1,7 +1,12 @@
 //! Calls the core's Rust functions directly, over the recording memory store.
 
-use anyhow::Result;
-use serde_json::Value;
+use anyhow::{Context, Result};
+use haversack_core::ops::{documents, layout, prompt, skills};
+use haversack_core::store::Store;
+use haversack_core::types;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value, json};
 
 use super::Adapter;
 use crate::case::{Case, Outcome};
@@ -14,21 +19,114 @@ impl Adapter for Native {
         "native"
     }
 
-    fn has(&self, _call: &str) -> bool {
-        false
-    }
-
     fn run(&self, case: &Case) -> Result<Outcome> {
         let store = MemoryStore::of(case);
         let mut answers: Vec<Value> = Vec::new();
-        for call in &case.calls {
-            let _args = call.args_after(&answers)?;
-            anyhow::bail!("native does not have {}", call.call);
+        for (index, call) in case.calls.iter().enumerate() {
+            let args = call.args_after(&answers)?;
+            let answer = make_call(&store, &call.call, args);
+            answers.push(answer.with_context(|| format!("call {}, {}", index + 1, call.call))?);
         }
         Ok(Outcome {
-            answers: std::mem::take(&mut answers),
+            answers,
             store_after: store.objects(),
             store_calls: store.calls(),
         })
     }
+}
+
+/// One call by name. Errors when there is no such function, or the arguments do not fit it.
+fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
+    let mut a = Arguments::of(args)?;
+    let answer = match call {
+        "documents.set-member" => {
+            let (document, pointer): (String, String) = (a.take("document")?, a.take("pointer")?);
+            let value: String = a.take("value")?;
+            settled(documents::set_member(&document, &pointer, &value))
+        }
+        "layout.systems" => sure(layout::systems()),
+        "layout.key-of" => settled(layout::key_of(&a.take("place")?)),
+        "layout.place-of" => {
+            let (system, key): (String, String) = (a.take("system")?, a.take("key")?);
+            settled(layout::place_of(&system, &key))
+        }
+        "layout.homes" => settled(layout::homes(
+            store,
+            a.take("system")?,
+            a.take("continue-from")?,
+        )),
+        "layout.contents" => settled(layout::contents(
+            store,
+            &a.take("home")?,
+            a.take("continue-from")?,
+        )),
+        "layout.session-key-of" => {
+            let (agent, main_key): (String, Option<String>) =
+                (a.take("agent")?, a.take("main-key")?);
+            let conversation = a.take("conversation")?;
+            settled(layout::session_key_of(
+                &agent,
+                main_key.as_deref(),
+                &conversation,
+            ))
+        }
+        "layout.view-key" => {
+            let (view, path): (_, String) = (a.take("view")?, a.take("path")?);
+            settled(layout::view_key(&view, &path))
+        }
+        "layout.view-path" => {
+            let (view, key): (_, String) = (a.take("view")?, a.take("key")?);
+            settled(layout::view_path(&view, &key))
+        }
+        "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
+        "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
+        "prompt.presets" => sure(prompt::presets()),
+        "skills.catalogue" => settled(skills::catalogue(store, &a.take("request")?)),
+        "skills.read" => {
+            let (home, skill): (_, String) = (a.take("home")?, a.take("skill")?);
+            settled(skills::read(store, &home, &skill))
+        }
+        _ => anyhow::bail!("native has no function {call}"),
+    }?;
+    a.finish()?;
+    Ok(answer)
+}
+
+/// The arguments of a call by parameter name.
+struct Arguments(Map<String, Value>);
+
+impl Arguments {
+    fn of(args: Value) -> Result<Self> {
+        match args {
+            Value::Null => Ok(Self(Map::new())),
+            Value::Object(members) => Ok(Self(members)),
+            other => anyhow::bail!("arguments are an object, not {other}"),
+        }
+    }
+
+    /// The next parameter; one that is left out is none where the type allows it.
+    fn take<T: DeserializeOwned>(&mut self, name: &str) -> Result<T> {
+        let value = self.0.remove(name).unwrap_or(Value::Null);
+        serde_json::from_value(value).with_context(|| format!("argument {name}"))
+    }
+
+    fn finish(self) -> Result<()> {
+        match self.0.keys().next() {
+            Some(name) => anyhow::bail!("no parameter is called {name}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The answer of a function that can fail.
+fn settled<T: Serialize>(result: types::Result<T>) -> Result<Value> {
+    match result {
+        Ok(value) => sure(value),
+        Err(error) => Ok(json!({ "error": serde_json::to_value(error)? })),
+    }
+}
+
+/// The answer of a function that cannot fail.
+fn sure<T: Serialize>(value: T) -> Result<Value> {
+    Ok(json!({ "ok": serde_json::to_value(value)? }))
 }
