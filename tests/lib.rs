@@ -1,1 +1,3 @@
 //! tests
+pub mod store_calls;
+pub mod table;
