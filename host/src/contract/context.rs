@@ -116,6 +116,20 @@ pub async fn together<T: Unpin>(mut futures: Vec<BoxFuture<'_, T>>) -> Vec<T> {
     .await
 }
 
+/// Let the others of [`together`] have a turn, also on a store whose answers never wait.
+pub async fn turn() {
+    let mut waited = false;
+    poll_fn(move |task| {
+        if waited {
+            return Poll::Ready(());
+        }
+        waited = true;
+        task.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await
+}
+
 impl<'a> Context<'a> {
     pub fn new(store: &'a dyn BlobStore, prefix: String) -> Self {
         Context { store, prefix }

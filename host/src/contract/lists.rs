@@ -5,7 +5,7 @@ use crate::store::{BoxFuture, ErrorCode, ListRequest};
 
 /// Names whose order a walk of directories, or a sort by case or by UTF-16, gets wrong. In order.
 const NAMES: [&str; 16] = [
-    "A",
+    "B",
     "Z.txt",
     "a b",
     "a!",
@@ -137,7 +137,7 @@ pub async fn delimiter(c: &Context<'_>) -> Checked {
         (
             "",
             &[
-                "A",
+                "B",
                 "Z.txt",
                 "a b",
                 "a!",

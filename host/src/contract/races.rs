@@ -1,7 +1,9 @@
 //! Checks of calls that race. Each also holds, trivially, on a store that takes one call at a time.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::context::{
-    Checked, Context, Stop, ensure, ensure_eq, expect_error, options, pairs, together,
+    Checked, Context, Stop, ensure, ensure_eq, expect_error, options, pairs, together, turn,
 };
 use crate::store::{BoxFuture, Condition, Error, ErrorCode};
 
@@ -138,43 +140,50 @@ pub async fn readers(c: &Context<'_>) -> Checked {
         c.try_put("o", vec![number as u8; length(number)], marked)
     };
     write(0).await?;
-    let writer: BoxFuture<'_, Checked> = Box::pin(async move {
+    let written = AtomicBool::new(false);
+    let writer: BoxFuture<'_, Checked> = Box::pin(async {
+        let mut outcome = Ok(String::new());
         for number in 1..60 {
-            write(number).await?;
+            outcome = outcome.and(write(number).await);
+            turn().await;
         }
-        Ok(())
+        written.store(true, Ordering::Relaxed);
+        Ok(outcome.map(drop)?)
     });
+    let read = async || -> Checked {
+        let (bytes, stat) = c.get("o").await?;
+        let number = usize::from(bytes.first().copied().unwrap_or(255));
+        let uniform = bytes.iter().all(|byte| usize::from(*byte) == number);
+        ensure!(uniform, "a get mixes bytes of two objects");
+        ensure_eq!(bytes.len(), length(number), "length of object {number}");
+        ensure_eq!(stat.size_bytes, bytes.len() as u64, "its size");
+        ensure_eq!(
+            stat.metadata,
+            pairs(&[("number", &number.to_string())]),
+            "metadata"
+        );
+        let Some(head) = c.head("o").await? else {
+            return Err(Stop::Failed(
+                "the object was missing for a moment".to_owned(),
+            ));
+        };
+        let mark = head
+            .metadata
+            .first()
+            .and_then(|(_, mark)| mark.parse().ok());
+        let size = mark.map(|number: usize| length(number) as u64);
+        ensure_eq!(Some(head.size_bytes), size, "size and metadata of a head");
+        let listed = c.pages(c.list_request("")).await?.entries.len();
+        ensure_eq!(listed, 1, "objects listed during a replacement");
+        Ok(())
+    };
     let reader = |_| -> BoxFuture<'_, Checked> {
-        Box::pin(async move {
-            loop {
-                let (bytes, stat) = c.get("o").await?;
-                let number = usize::from(bytes.first().copied().unwrap_or(255));
-                let uniform = bytes.iter().all(|byte| usize::from(*byte) == number);
-                ensure!(uniform, "a get mixes bytes of two objects");
-                ensure_eq!(bytes.len(), length(number), "length of object {number}");
-                ensure_eq!(stat.size_bytes, bytes.len() as u64, "its size");
-                ensure_eq!(
-                    stat.metadata,
-                    pairs(&[("number", &number.to_string())]),
-                    "metadata"
-                );
-                let Some(head) = c.head("o").await? else {
-                    return Err(Stop::Failed(
-                        "the object was missing for a moment".to_owned(),
-                    ));
-                };
-                let mark = head
-                    .metadata
-                    .first()
-                    .and_then(|(_, mark)| mark.parse().ok());
-                let size = mark.map(|number: usize| length(number) as u64);
-                ensure_eq!(Some(head.size_bytes), size, "size and metadata of a head");
-                let listed = c.pages(c.list_request("")).await?.entries.len();
-                ensure_eq!(listed, 1, "objects listed during a replacement");
-                if number == 59 {
-                    return Ok(());
-                }
+        Box::pin(async {
+            while !written.load(Ordering::Relaxed) {
+                read().await?;
+                turn().await;
             }
+            Ok(())
         })
     };
     let mut all: Vec<_> = (0..3).map(reader).collect();
@@ -212,15 +221,17 @@ pub async fn siblings(c: &Context<'_>) -> Checked {
 pub async fn concats(c: &Context<'_>) -> Checked {
     c.put("part", "part").await?;
     let mut version = c.put("o", "start").await?;
-    for _ in 0..3 {
+    // Each writes other bytes than any before it: equal bytes may share a version.
+    for round in 0..3 {
         let put = |n: usize| -> BoxFuture<'_, Result<String, Error>> {
             let wanted = options(Condition::IfMatch(version.clone()));
             Box::pin(async move {
                 if n % 2 == 0 {
-                    let sources = vec![c.source("part", None); n + 1];
+                    let sources = vec![c.source("part", None); 1 + n + 6 * round];
                     c.try_concat(sources, "o", wanted).await
                 } else {
-                    c.try_put("o", format!("put {n}"), wanted).await
+                    c.try_put("o", format!("put {n} of round {round}"), wanted)
+                        .await
                 }
             })
         };

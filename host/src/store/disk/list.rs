@@ -12,9 +12,9 @@ use super::Disk;
 use super::beneath::open_listed;
 use super::errors::named;
 use super::stamp::Stamp;
-use crate::store::check::{self, LIST_PAGE_MAX, error};
+use crate::store::check::{self, LIST_PAGE_MAX};
 use crate::store::key::{KEY_BYTES_MAX, RESERVED, segment_problem};
-use crate::store::{Entry, Error, ErrorCode, ListRequest, Listing, Skipped, value};
+use crate::store::{Entry, Error, ListRequest, Listing, Skipped, value};
 
 /// A page in the making. Positions are bytes, because names on a disk need not be UTF-8.
 struct Page {
@@ -44,11 +44,7 @@ impl Disk {
             None => Vec::new(),
             Some(cursor) => value::unhex(&cursor)
                 .filter(|last| last.starts_with(request.prefix.as_bytes()))
-                .ok_or_else(|| {
-                    let message =
-                        format!("{cursor:?} is not a cursor of this list; pass the one it gave");
-                    error(ErrorCode::Invalid, message)
-                })?,
+                .ok_or_else(|| check::not_a_cursor(&cursor))?,
         };
         let mut page = Page {
             prefix: request.prefix.clone().into_bytes(),
