@@ -789,6 +789,22 @@ async fn without_permission(directory: &Path) -> Result<()> {
         "listed {found:?}"
     );
     ensure!(listing.skipped.len() == 1 && listing.skipped[0].key == "a-closed/");
+    // Nor is a directory folded away in silence when all below it is closed.
+    fs::create_dir_all(directory.join("p/closed"))?;
+    chmod("p/closed", 0o000)?;
+    let folded = list(&store, listed("", true)).await?;
+    ensure!(
+        folded.prefixes == ["m-read-only/", "n/"],
+        "folded {:?}",
+        folded.prefixes
+    );
+    let skipped: Vec<_> = folded
+        .skipped
+        .iter()
+        .map(|skipped| skipped.key.as_str())
+        .collect();
+    ensure!(skipped == ["a-closed/", "p/"], "skipped {skipped:?}");
+    chmod("p/closed", 0o755)?;
     // What cannot matter is not even looked at.
     for request in [
         ListRequest {
