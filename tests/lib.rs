@@ -1,5 +1,6 @@
 //! The conformance corpus as a library: cases, comparer, runner, adapters. The format of a case is
-//! documented in `tests/README.md`; this crate knows no system and no layout.
+//! documented in `tests/README.md`; this crate knows no system and no layout. Beside it, what the store
+//! suites share.
 
 pub mod adapters;
 pub mod bless;
@@ -8,3 +9,5 @@ pub mod compare;
 pub mod memory;
 pub mod record;
 pub mod runner;
+pub mod store_calls;
+pub mod table;

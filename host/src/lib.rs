@@ -4,6 +4,7 @@
 
 pub mod bindings;
 mod cache;
+pub mod contract;
 mod engine;
 mod imports;
 pub mod json;

@@ -184,6 +184,24 @@ pub fn check_list(request: &ListRequest) -> Result<(), Error> {
     }
 }
 
+/// The cursor of a list whose cursors are the last thing on their page; empty at the start.
+pub fn position(request: &ListRequest) -> Result<String, Error> {
+    let cursor = request.cursor.clone().unwrap_or_default();
+    if cursor.is_empty() || cursor.starts_with(&request.prefix) {
+        return Ok(cursor);
+    }
+    Err(not_a_cursor(&cursor))
+}
+
+/// The error for a cursor that no page of the list answered.
+pub fn not_a_cursor(cursor: &str) -> Error {
+    let message = format!(
+        "{} is no cursor of this list; pass the one it gave",
+        shown(cursor)
+    );
+    error(ErrorCode::Invalid, message)
+}
+
 /// Keys, number and options of a concat; sizes are known only later.
 pub fn check_concat(sources: &[Source], to: &str, options: &PutOptions) -> Result<(), Error> {
     check_key(to)?;

@@ -91,10 +91,10 @@ fn stat(objects: &Objects, key: &str) -> Option<Stat> {
 /// which no key ends with.
 fn page(objects: &Objects, request: ListRequest, page_max: u32) -> Result<Listing, Error> {
     check::check_list(&request)?;
+    let mut last = check::position(&request)?;
     let prefix = request.prefix.as_str();
     let after = request.start_after.unwrap_or_default();
     let limit = request.limit.unwrap_or(page_max).min(page_max) as usize;
-    let mut last = request.cursor.unwrap_or_default();
     let mut page = check::empty_page();
     let under_prefix = objects
         .range(prefix.to_owned()..)

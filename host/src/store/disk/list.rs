@@ -12,9 +12,9 @@ use super::Disk;
 use super::beneath::open_listed;
 use super::errors::named;
 use super::stamp::Stamp;
-use crate::store::check::{self, LIST_PAGE_MAX, error};
+use crate::store::check::{self, LIST_PAGE_MAX};
 use crate::store::key::{KEY_BYTES_MAX, RESERVED, segment_problem};
-use crate::store::{Entry, Error, ErrorCode, ListRequest, Listing, Skipped, value};
+use crate::store::{Entry, Error, ListRequest, Listing, Skipped, value};
 
 /// A page in the making. Positions are bytes, because names on a disk need not be UTF-8.
 struct Page {
@@ -44,11 +44,7 @@ impl Disk {
             None => Vec::new(),
             Some(cursor) => value::unhex(&cursor)
                 .filter(|last| last.starts_with(request.prefix.as_bytes()))
-                .ok_or_else(|| {
-                    let message =
-                        format!("{cursor:?} is not a cursor of this list; pass the one it gave");
-                    error(ErrorCode::Invalid, message)
-                })?,
+                .ok_or_else(|| check::not_a_cursor(&cursor))?,
         };
         let mut page = Page {
             prefix: request.prefix.clone().into_bytes(),
@@ -109,11 +105,11 @@ fn walk(directory: OwnedFd, at: &[u8], page: &mut Page) -> ControlFlow<()> {
         }
         if full.ends_with(b"/") {
             match directory.fd().and_then(|parent| open_listed(parent, &name)) {
-                Ok(child) if page.delimiter => {
-                    if holds_key(child, &full, &page.after) {
-                        page.fold(&full)?;
-                    }
-                }
+                Ok(child) if page.delimiter => match holds_key(child, &full, &page.after) {
+                    Ok(true) => page.fold(&full)?,
+                    Ok(false) => {}
+                    Err(errno) => page.skip(&full, &unreadable(errno))?,
+                },
                 Ok(child) => walk(child, &full, page)?,
                 // Removed, or replaced by something else, since its name was read.
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
@@ -199,11 +195,11 @@ impl Page {
     }
 }
 
-/// Whether any key after `after` lies in `directory`, whose path is `at`. Stops at the first.
-fn holds_key(directory: OwnedFd, at: &[u8], after: &[u8]) -> bool {
-    let Ok((directory, names)) = names_in(directory, at) else {
-        return false;
-    };
+/// Whether any key after `after` lies in `directory`, whose path is `at`. Stops at the first. An error
+/// when there is none but something could not be looked at.
+fn holds_key(directory: OwnedFd, at: &[u8], after: &[u8]) -> Result<bool, Errno> {
+    let (directory, names) = names_in(directory, at)?;
+    let parent = directory.fd()?;
     let mut directories = Vec::new();
     for Name { sorted, name } in names {
         let full = [at, &sorted].concat();
@@ -214,18 +210,21 @@ fn holds_key(directory: OwnedFd, at: &[u8], after: &[u8]) -> bool {
             directories.push((full, name));
             continue;
         }
-        let stat = directory
-            .fd()
-            .and_then(|parent| fs::statat(parent, &name, AtFlags::SYMLINK_NOFOLLOW));
+        let stat = fs::statat(parent, &name, AtFlags::SYMLINK_NOFOLLOW);
         let is_file = stat.is_ok_and(|stat| Stamp::new(&stat).kind == FileType::RegularFile);
         if is_file && *full > *after {
-            return true;
+            return Ok(true);
         }
     }
-    directories.into_iter().any(|(full, name)| {
-        let child = directory.fd().and_then(|parent| open_listed(parent, &name));
-        child.is_ok_and(|child| holds_key(child, &full, after))
-    })
+    let mut unreadable = None;
+    for (full, name) in directories {
+        match open_listed(parent, &name).and_then(|child| holds_key(child, &full, after)) {
+            Ok(true) => return Ok(true),
+            Ok(false) | Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => {}
+            Err(errno) => unreadable = Some(errno),
+        }
+    }
+    unreadable.map_or(Ok(false), Err)
 }
 
 /// The names in a directory, unsorted, without the store's own folder.

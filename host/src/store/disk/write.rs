@@ -65,6 +65,9 @@ impl Disk {
         let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CLOEXEC | OFlags::NONBLOCK;
         let file = self.root.open_at(key, flags, Mode::empty()).map_err(fail)?;
         lock::hold(&self.root, key, &file)?;
+        // Editors take no locks: this is the last moment to see that one has been here.
+        let found = fs::fstat(&file).map_err(fail)?.st_size as u64;
+        check::check_size(key, at_bytes, found)?;
         let mut file = File::from(file);
         if let Err(cause) = file.write_all(bytes) {
             // All or nothing where it can be: only a kill in here leaves a part.

@@ -1,0 +1,80 @@
+//! The store contract on every store of this repository that needs no network. The checks are in
+//! `haversack_host::contract`; this file only says which stores.
+
+use std::process::ExitCode;
+
+use haversack_host::contract::{self, Verdict as Checked};
+use haversack_host::store::BlobStore;
+use haversack_host::store::disk::{DiskOptions, DiskStore};
+use haversack_host::store::memory::MemoryStore;
+use haversack_tests::table::{Table, Verdict, wanted};
+
+#[tokio::main]
+async fn main() -> ExitCode {
+    let mut table = Table::default();
+    let mut short_pages = MemoryStore::new(true);
+    short_pages.page_max = 3;
+    run("memory", &MemoryStore::new(true), &mut table).await;
+    run("memory-bucket", &MemoryStore::new(false), &mut table).await;
+    run("memory-short-pages", &short_pages, &mut table).await;
+    let each_segment = DiskOptions {
+        check_each_segment: true,
+        ..DiskOptions::default()
+    };
+    let folds_case = DiskOptions {
+        folds_case: Some(true),
+        deny_hard_links: true,
+        ..DiskOptions::default()
+    };
+    for (name, options) in [
+        ("disk", DiskOptions::default()),
+        ("disk-each-segment", each_segment),
+        ("disk-folds-case", folds_case),
+    ] {
+        if let Err(cause) = run_on_disk(name, options, &mut table).await {
+            table.add(name, Verdict::Failed(cause.to_string()), Default::default());
+        }
+    }
+    table.finish()
+}
+
+async fn run_on_disk(name: &str, options: DiskOptions, table: &mut Table) -> anyhow::Result<()> {
+    let directory = tempfile::tempdir()?;
+    let store = DiskStore::open_with(directory.path(), options)?;
+    run(name, &store, table).await;
+    let mut left: Vec<_> = std::fs::read_dir(directory.path())?
+        .map(|entry| entry.map(|entry| entry.file_name()))
+        .collect::<Result<_, _>>()?;
+    left.retain(|entry| entry != ".haversack");
+    let scratch = std::fs::read_dir(directory.path().join(".haversack/scratch"))?.count();
+    let verdict = if left.is_empty() && scratch == 0 {
+        Verdict::Passed
+    } else {
+        Verdict::Failed(format!(
+            "left behind: {left:?}, and {scratch} scratch files"
+        ))
+    };
+    if wanted(name) {
+        table.add(
+            format!("{name}: leaves nothing behind"),
+            verdict,
+            Default::default(),
+        );
+    }
+    Ok(())
+}
+
+async fn run(name: &str, store: &dyn BlobStore, table: &mut Table) {
+    if !wanted(name) {
+        return;
+    }
+    contract::run(store, "scratch/contract", |outcome| {
+        let verdict = match &outcome.verdict {
+            Checked::Passed => Verdict::Passed,
+            Checked::Skipped(reason) => Verdict::Skipped(reason.clone()),
+            Checked::Failed(what) => Verdict::Failed(format!("{what} (“{}”)", outcome.sentence)),
+        };
+        table.add(format!("{name}: {}", outcome.name), verdict, outcome.took);
+    })
+    .await;
+}
