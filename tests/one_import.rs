@@ -6,7 +6,11 @@ use haversack_host::{COMPONENT, Engine, EngineOptions};
 fn the_component_has_exactly_one_import() {
     let golden = include_str!("golden/imports.txt");
     let engine = Engine::new(EngineOptions::default()).expect("an engine");
-    let printed: String = engine.import_names().iter().map(|name| format!("{name}\n")).collect();
+    let printed: String = engine
+        .import_names()
+        .iter()
+        .map(|name| format!("{name}\n"))
+        .collect();
     assert_eq!(printed, golden);
 }
 

@@ -15,31 +15,52 @@ fn files(folder: &str, ending: &str) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut folders = vec![root().join(folder)];
     while let Some(folder) = folders.pop() {
-        for entry in folder.read_dir().expect("a folder of the repository").flatten() {
+        for entry in folder
+            .read_dir()
+            .expect("a folder of the repository")
+            .flatten()
+        {
             let path = entry.path();
             let name = entry.file_name();
             if path.is_dir() && name != "target" && name != ".git" && name != "cases" {
                 folders.push(path);
-            } else if path.extension().is_some_and(|extension| extension == ending) {
+            } else if path
+                .extension()
+                .is_some_and(|extension| extension == ending)
+            {
                 let text = std::fs::read_to_string(&path).expect("UTF-8");
-                let path = path.strip_prefix(root()).expect("below the root").display().to_string();
+                let path = path
+                    .strip_prefix(root())
+                    .expect("below the root")
+                    .display()
+                    .to_string();
                 found.push((path, text));
             }
         }
     }
-    assert!(!found.is_empty(), "no .{ending} files below {folder}: does the repository still look so?");
+    assert!(
+        !found.is_empty(),
+        "no .{ending} files below {folder}: does the repository still look so?"
+    );
     found.sort();
     found
 }
 
 fn rust_files() -> Vec<(String, String)> {
-    ["guest", "host", "tests", "fuzz"].iter().flat_map(|folder| files(folder, "rs")).collect()
+    ["guest", "host", "tests", "fuzz"]
+        .iter()
+        .flat_map(|folder| files(folder, "rs"))
+        .collect()
 }
 
 /// The code of a file without its tests and comments.
 fn code(text: &str) -> String {
     let before_tests = text.split("#[cfg(test)]").next().unwrap_or_default();
-    before_tests.lines().filter(|line| !line.trim_start().starts_with("//")).collect::<Vec<_>>().join("\n")
+    before_tests
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"))
+        .collect::<Vec<_>>()
+        .join("\n")
 }
 
 fn is_test(path: &str) -> bool {
@@ -48,8 +69,15 @@ fn is_test(path: &str) -> bool {
 
 #[test]
 fn a_file_says_first_what_it_owns() {
-    let silent: Vec<_> = rust_files().into_iter().filter(|(_, text)| !text.starts_with("//! ")).map(|(path, _)| path).collect();
-    assert!(silent.is_empty(), "these begin without a `//!` line: {silent:?}");
+    let silent: Vec<_> = rust_files()
+        .into_iter()
+        .filter(|(_, text)| !text.starts_with("//! "))
+        .map(|(path, _)| path)
+        .collect();
+    assert!(
+        silent.is_empty(),
+        "these begin without a `//!` line: {silent:?}"
+    );
 }
 
 #[test]
@@ -59,29 +87,60 @@ fn no_file_holds_two_concepts() {
         .map(|(path, text)| (path, text.lines().count()))
         .filter(|(_, lines)| *lines > FILE_LINES_MAX)
         .collect();
-    assert!(long.is_empty(), "over {FILE_LINES_MAX} lines, split them: {long:?}");
+    assert!(
+        long.is_empty(),
+        "over {FILE_LINES_MAX} lines, split them: {long:?}"
+    );
 }
 
 #[test]
 fn only_layout_spells_keys() {
     let spellings = [
-        "agents/", "skills/", "memory/", "memories/", "sessions/", "media/", "users/", "threads/", "deleted/",
-        "internal_space", ".jsonl", "SKILL.md", "SOUL.md", "MEMORY.md", "USER.md", "TASK.md", ".state.json",
+        "agents/",
+        "skills/",
+        "memory/",
+        "memories/",
+        "sessions/",
+        "media/",
+        "users/",
+        "threads/",
+        "deleted/",
+        "internal_space",
+        ".jsonl",
+        "SKILL.md",
+        "SOUL.md",
+        "MEMORY.md",
+        "USER.md",
+        "TASK.md",
+        ".state.json",
     ];
     for (path, text) in files("guest/src", "rs") {
         if path.contains("/layout/") && !path.contains("/ops/") || is_test(&path) {
             continue;
         }
         for literal in string_literals(&code(&text)) {
-            let spelled = spellings.iter().find(|spelling| literal.contains(**spelling));
-            assert!(spelled.is_none(), "{path} spells a key, which only layout/ may: {literal:?}");
+            let spelled = spellings
+                .iter()
+                .find(|spelling| literal.contains(**spelling));
+            assert!(
+                spelled.is_none(),
+                "{path} spells a key, which only layout/ may: {literal:?}"
+            );
         }
     }
 }
 
 /// Text between quotes, as far as that can be told without a parser.
 fn string_literals(code: &str) -> Vec<String> {
-    code.lines().flat_map(|line| line.split('"').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>()).collect()
+    code.lines()
+        .flat_map(|line| {
+            line.split('"')
+                .skip(1)
+                .step_by(2)
+                .map(str::to_owned)
+                .collect::<Vec<_>>()
+        })
+        .collect()
 }
 
 #[test]
@@ -90,7 +149,10 @@ fn only_ops_and_protocol_touch_the_store() {
         for (path, text) in files(&format!("guest/src/{folder}"), "rs") {
             let code = code(&text);
             for word in ["crate::store", "store::Store", "dyn Store", "Metered"] {
-                assert!(!code.contains(word), "{path} mentions {word}, but only ops/ and protocol/ touch the store");
+                assert!(
+                    !code.contains(word),
+                    "{path} mentions {word}, but only ops/ and protocol/ touch the store"
+                );
             }
         }
     }
@@ -98,9 +160,18 @@ fn only_ops_and_protocol_touch_the_store() {
 
 #[test]
 fn formats_know_no_layout_and_layouts_no_format() {
-    for (folder, forbidden) in [("format", "crate::layout"), ("layout", "crate::format"), ("format", "crate::ops"), ("layout", "crate::ops"), ("transform", "crate::ops")] {
+    for (folder, forbidden) in [
+        ("format", "crate::layout"),
+        ("layout", "crate::format"),
+        ("format", "crate::ops"),
+        ("layout", "crate::ops"),
+        ("transform", "crate::ops"),
+    ] {
         for (path, text) in files(&format!("guest/src/{folder}"), "rs") {
-            assert!(!code(&text).contains(forbidden), "{path} mentions {forbidden}");
+            assert!(
+                !code(&text).contains(forbidden),
+                "{path} mentions {forbidden}"
+            );
         }
     }
 }
@@ -108,21 +179,37 @@ fn formats_know_no_layout_and_layouts_no_format() {
 #[test]
 fn only_the_component_knows_wit_bindgen() {
     for (path, text) in files("guest/src", "rs") {
-        assert!(!code(&text).contains("wit_bindgen"), "{path} mentions wit_bindgen");
+        assert!(
+            !code(&text).contains("wit_bindgen"),
+            "{path} mentions wit_bindgen"
+        );
     }
 }
 
 /// Every interface, type and function of the contract says since when it is there.
 #[test]
 fn the_contract_is_dated() {
-    let opens = ["record ", "variant ", "enum ", "interface ", "world ", "import ", "export "];
+    let opens = [
+        "record ",
+        "variant ",
+        "enum ",
+        "interface ",
+        "world ",
+        "import ",
+        "export ",
+    ];
     for (path, text) in files("wit", "wit") {
         let mut before = "";
         for (number, line) in text.lines().enumerate() {
             let item = line.trim_start();
             let is_function = item.contains(": func(");
             if is_function || opens.iter().any(|word| item.starts_with(word)) {
-                assert_eq!(before.trim(), "@since(version = 0.1.0)", "{path}:{}: {item}", number + 1);
+                assert_eq!(
+                    before.trim(),
+                    "@since(version = 0.1.0)",
+                    "{path}:{}: {item}",
+                    number + 1
+                );
             }
             before = line;
         }
@@ -132,9 +219,26 @@ fn the_contract_is_dated() {
 #[test]
 fn every_parameter_and_type_of_the_contract_has_a_json_form() {
     for (path, text) in files("wit/core", "wit") {
-        for word in ["resource ", "stream<", "future<", "flags ", "async func", "char,", "f32", "f64", "s64", "u16", "s16"] {
-            let used = text.lines().find(|line| !line.trim_start().starts_with("///") && line.contains(word));
-            assert!(used.is_none(), "{path} uses {word:?}, which host/src/json.rs has no words for: {used:?}");
+        for word in [
+            "resource ",
+            "stream<",
+            "future<",
+            "flags ",
+            "async func",
+            "char,",
+            "f32",
+            "f64",
+            "s64",
+            "u16",
+            "s16",
+        ] {
+            let used = text
+                .lines()
+                .find(|line| !line.trim_start().starts_with("///") && line.contains(word));
+            assert!(
+                used.is_none(),
+                "{path} uses {word:?}, which host/src/json.rs has no words for: {used:?}"
+            );
         }
     }
 }
@@ -142,7 +246,10 @@ fn every_parameter_and_type_of_the_contract_has_a_json_form() {
 #[test]
 fn dependencies_are_in_order() {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("the workspace");
-    let table = manifest.split("[workspace.dependencies]").nth(1).expect("a table of dependencies");
+    let table = manifest
+        .split("[workspace.dependencies]")
+        .nth(1)
+        .expect("a table of dependencies");
     let table = table.split("\n[").next().expect("its end");
     let names: Vec<_> = table
         .lines()
@@ -151,28 +258,49 @@ fn dependencies_are_in_order() {
         .map(|(name, _)| name)
         .collect();
     assert!(names.len() > 10, "found only {names:?}");
-    assert!(names.is_sorted(), "[workspace.dependencies] is not in alphabetical order: {names:?}");
+    assert!(
+        names.is_sorted(),
+        "[workspace.dependencies] is not in alphabetical order: {names:?}"
+    );
 }
 
 /// No address of a package registry, no path of somebody's machine.
 #[test]
 fn nothing_of_a_machine_is_committed() {
-    let listed = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output();
-    let Ok(listed) = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()) else {
-        assert!(std::env::var_os("HAVERSACK_REQUIRE_TOOLS").is_none(), "git is missing");
+    let listed = Command::new("git")
+        .args(["ls-files", "-z"])
+        .current_dir(root())
+        .output();
+    let Ok(listed) = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
+    else {
+        assert!(
+            std::env::var_os("HAVERSACK_REQUIRE_TOOLS").is_none(),
+            "git is missing"
+        );
         println!("skipped: git is not there to say which files are committed");
         return;
     };
     // Written in halves, so that this file passes.
-    let forbidden = ["crates", "npmjs", "pypi", "pythonhosted"].map(|name| format!("{name}.{}", if name == "crates" { "io/api" } else { "org" }));
+    let forbidden = ["crates", "npmjs", "pypi", "pythonhosted"]
+        .map(|name| format!("{name}.{}", if name == "crates" { "io/api" } else { "org" }));
     let places = ["/root", "/work", "/home/runner"].map(|place| format!("{place}/"));
-    for path in listed.split('\0').filter(|path| !path.is_empty() && *path != "Cargo.lock" && *path != "fuzz/Cargo.lock") {
-        let Ok(text) = std::fs::read_to_string(root().join(path)) else { continue };
+    for path in listed
+        .split('\0')
+        .filter(|path| !path.is_empty() && *path != "Cargo.lock" && *path != "fuzz/Cargo.lock")
+    {
+        let Ok(text) = std::fs::read_to_string(root().join(path)) else {
+            continue;
+        };
         for word in forbidden.iter().chain(&places) {
             let line = text.lines().find(|line| line.contains(word.as_str()));
             // The seeds of moltbot name the container's own home, which its layout maps.
-            let named_by_a_reference = line.is_some_and(|line| line.contains("/root/.clawdbot") || line.contains("/root/clawd"));
-            assert!(line.is_none() || named_by_a_reference, "{path} holds {word}: {line:?}");
+            let named_by_a_reference = line.is_some_and(|line| {
+                line.contains("/root/.clawdbot") || line.contains("/root/clawd")
+            });
+            assert!(
+                line.is_none() || named_by_a_reference,
+                "{path} holds {word}: {line:?}"
+            );
         }
     }
 }

@@ -4,8 +4,8 @@ use haversack_core::format::skill;
 use haversack_core::layout::{System, key_of, place_of};
 use haversack_core::ops::prompt::{AssembleRequest, assemble};
 use haversack_core::store::{
-    Answer, Blob, Body, GetRequest, Listing, PutOptions, Range, Request, Source, Stat, Store, StoreError,
-    StoreErrorCode, StoreResult,
+    Answer, Blob, Body, GetRequest, Listing, PutOptions, Range, Request, Source, Stat, Store,
+    StoreError, StoreErrorCode, StoreResult,
 };
 
 /// What must never be seen outside a main session.
@@ -15,13 +15,19 @@ const SECRET: &str = "only the main session may see this";
 pub fn front_matter(data: &[u8]) {
     let file = skill::parse(data, false);
     if file.unreadable.is_some() {
-        assert_eq!(file.header.allowed_tools, Some(Vec::new()), "an unreadable skill may use no tool");
+        assert_eq!(
+            file.header.allowed_tools,
+            Some(Vec::new()),
+            "an unreadable skill may use no tool"
+        );
     }
 }
 
 /// A key, in every system: what has a place has its key back.
 pub fn keys(data: &[u8]) {
-    let Ok(key) = std::str::from_utf8(data) else { return };
+    let Ok(key) = std::str::from_utf8(data) else {
+        return;
+    };
     for system in System::ALL {
         if let Ok(place) = place_of(system, key) {
             assert_eq!(key_of(&place).as_deref(), Ok(key), "{place:?}");
@@ -36,17 +42,27 @@ pub fn prompt_request(data: &[u8]) {
         Some(at) => (&data[..at], &data[at + 1..]),
         None => (data, &b""[..]),
     };
-    let Ok(request) = serde_json::from_slice::<AssembleRequest>(request) else { return };
-    let Ok(answer) = assemble(&OneFile(file), &request) else { return };
+    let Ok(request) = serde_json::from_slice::<AssembleRequest>(request) else {
+        return;
+    };
+    let Ok(answer) = assemble(&OneFile(file), &request) else {
+        return;
+    };
     let mut end = 0;
     for section in &answer.manifest.sections {
         let (start, length) = (section.offset_bytes as usize, section.length_bytes as usize);
         assert!(start >= end, "sections overlap");
         end = start + length;
-        assert!(answer.text.get(start..end).is_some(), "a section lies outside the text");
+        assert!(
+            answer.text.get(start..end).is_some(),
+            "a section lies outside the text"
+        );
     }
     assert_eq!(end, answer.text.len());
-    assert!(answer.manifest.main || !answer.text.contains(SECRET), "MEMORY.md outside a main session");
+    assert!(
+        answer.manifest.main || !answer.text.contains(SECRET),
+        "MEMORY.md outside a main session"
+    );
 }
 
 /// A store in which every workspace file and one skill hold the same bytes, and MEMORY.md the secret.
@@ -56,7 +72,9 @@ impl OneFile<'_> {
     fn answer(&self, request: Request) -> Answer {
         match request {
             Request::Get(get) if get.key.ends_with("BOOTSTRAP.md") => Answer::Blob(None),
-            Request::Get(get) if get.key.ends_with("MEMORY.md") => Answer::Blob(Some(blob(SECRET.as_bytes(), &get))),
+            Request::Get(get) if get.key.ends_with("MEMORY.md") => {
+                Answer::Blob(Some(blob(SECRET.as_bytes(), &get)))
+            }
             Request::Get(get) => Answer::Blob(Some(blob(self.0, &get))),
             Request::Head(_) => Answer::Head(None),
             Request::List(list) if list.delimiter => Answer::Listing(Listing {
@@ -70,7 +88,9 @@ impl OneFile<'_> {
 
 fn blob(bytes: &[u8], get: &GetRequest) -> Blob {
     let length = match get.range {
-        Range::Span { length_bytes, .. } => bytes.len().min(usize::try_from(length_bytes).unwrap_or(usize::MAX)),
+        Range::Span { length_bytes, .. } => bytes
+            .len()
+            .min(usize::try_from(length_bytes).unwrap_or(usize::MAX)),
         Range::Whole | Range::Last(_) => bytes.len(),
     };
     Blob {
@@ -91,7 +111,9 @@ impl Store for OneFile<'_> {
     }
 
     fn read(&self, wave: Vec<Request>) -> Vec<StoreResult<Answer>> {
-        wave.into_iter().map(|request| Ok(self.answer(request))).collect()
+        wave.into_iter()
+            .map(|request| Ok(self.answer(request)))
+            .collect()
     }
 
     fn put(&self, _: &str, _: Body, _: PutOptions) -> StoreResult<String> {

@@ -55,6 +55,15 @@ pub fn trim(text: &str) -> &str {
     text.trim_matches(is_blank)
 }
 
+/// On one line: every run of white space is a single blank, none at the ends.
+pub fn collapse(text: &str) -> String {
+    let words: Vec<&str> = text
+        .split(is_blank)
+        .filter(|word| !word.is_empty())
+        .collect();
+    words.join(" ")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -92,7 +92,7 @@ pub fn catalogue(store: &dyn Store, request: &CatalogueRequest) -> Result<Catalo
     let conditions = Conditions::new(&request.environment)?;
     let store = Metered::new(store);
     let first_pages = pages_of(&agent, store.read(list_requests(&agent).into())?)?;
-    let loaded = load(&store, &agent, first_pages, &conditions)?;
+    let loaded = load(&store, &agent, first_pages, None, &conditions)?;
     Ok(CatalogueAnswer {
         listing: loaded.listing(),
         skills: loaded.skills,

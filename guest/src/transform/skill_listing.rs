@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::eligibility::ReasonKind;
+use crate::format::text::collapse;
 
 /// A skill that is shown.
 #[derive(Debug, Clone, Copy)]
@@ -36,7 +37,7 @@ pub fn render(shown: &[ListedSkill<'_>], hidden: &[ReasonKind]) -> String {
     text.push_str("<available_skills>\n");
     for skill in shown {
         text.push_str("<skill name=\"");
-        escape(skill.name, true, &mut text);
+        escape(&collapse(skill.name), &mut text);
         text.push('"');
         if skill.always {
             text.push_str(" always=\"true\"");
@@ -48,7 +49,7 @@ pub fn render(shown: &[ListedSkill<'_>], hidden: &[ReasonKind]) -> String {
             ("read-path", skill.read_path),
         ] {
             text.push_str(&format!("<{tag}>"));
-            escape(content, false, &mut text);
+            escape(&collapse(content), &mut text);
             text.push_str(&format!("</{tag}>\n"));
         }
         text.push_str("</skill>\n");
@@ -60,18 +61,18 @@ pub fn render(shown: &[ListedSkill<'_>], hidden: &[ReasonKind]) -> String {
 fn counter_name(kind: ReasonKind) -> &'static str {
     match kind {
         ReasonKind::Disabled => "disabled",
-        ReasonKind::InvalidRequirements => "invalid requirements",
-        ReasonKind::NoHost => "no host",
-        ReasonKind::Unmet => "unmet requirements",
-        ReasonKind::Config => "not configured",
+        ReasonKind::InvalidRequirements => "invalid-requirements",
+        ReasonKind::NoHost => "no-host",
+        ReasonKind::Unmet => "unmet",
+        ReasonKind::Config => "config",
         ReasonKind::Unreadable => "unreadable",
         ReasonKind::Shadowed => "shadowed",
     }
 }
 
 /// Escape for XML 1.0. Characters that it does not allow at all become their picture (U+2400 on) or
-/// U+FFFD; line ends and tabs stay in content, and in an attribute become references.
-fn escape(content: &str, attribute: bool, text: &mut String) {
+/// U+FFFD. Line ends are gone already: a name or description may not add lines of its own.
+fn escape(content: &str, text: &mut String) {
     for c in content.chars() {
         match c {
             '&' => text.push_str("&amp;"),
@@ -79,9 +80,6 @@ fn escape(content: &str, attribute: bool, text: &mut String) {
             '>' => text.push_str("&gt;"),
             '"' => text.push_str("&quot;"),
             '\'' => text.push_str("&apos;"),
-            '\t' | '\n' | '\r' if attribute => text.push_str(&format!("&#{};", u32::from(c))),
-            '\t' | '\n' => text.push(c),
-            '\r' => text.push_str("&#13;"),
             '\0'..='\u{1f}' => {
                 text.push(char::from_u32(0x2400 + u32::from(c)).unwrap_or('\u{fffd}'));
             }

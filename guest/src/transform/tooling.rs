@@ -1,5 +1,6 @@
 //! The listing of tools that stands in a prompt. Pure.
 
+use crate::format::text::collapse;
 use crate::limits::{TOOL_DESCRIPTION_KEPT, TOOL_DESCRIPTION_UTF16_MAX};
 use crate::transform::truncate::measure::{Unit, measure, prefix_within};
 
@@ -10,8 +11,8 @@ pub fn listing<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> Strin
     let lines: Vec<String> = tools
         .into_iter()
         .map(|(name, description)| {
-            let name = collapsed(name);
-            let description = shortened(&collapsed(description));
+            let name = collapse(name);
+            let description = shortened(&collapse(description));
             if description.is_empty() {
                 format!("- {name}")
             } else {
@@ -20,13 +21,6 @@ pub fn listing<'a>(tools: impl IntoIterator<Item = (&'a str, &'a str)>) -> Strin
         })
         .collect();
     lines.join("\n")
-}
-
-fn collapsed(text: &str) -> String {
-    text.split(crate::format::text::is_blank)
-        .filter(|word| !word.is_empty())
-        .collect::<Vec<_>>()
-        .join(" ")
 }
 
 fn shortened(text: &str) -> String {

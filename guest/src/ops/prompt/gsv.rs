@@ -80,16 +80,19 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
         Mode::Normal
     };
     let [own_skills, _] = &first_pages;
-    let home_exists = !found.is_empty() || holds_something(own_skills) || exists(&store, &subject)?;
+    let seen = !found.is_empty() || holds_something(own_skills);
     let catalogue = match mode {
-        Mode::Normal => Some(skills::load(
-            &store,
-            &subject.agent,
-            first_pages,
-            &conditions,
-        )?),
+        Mode::Normal => {
+            let probe = (!seen).then(|| probe(&subject));
+            let loaded = skills::load(&store, &subject.agent, first_pages, probe, &conditions)?;
+            Some(loaded)
+        }
         Mode::Bootstrap => None,
     };
+    let probed = catalogue
+        .as_ref()
+        .and_then(|catalogue| catalogue.rider.clone());
+    let home_exists = seen || exists(probed, &subject)?;
 
     let order = order(mode);
     let mut files: Vec<Found> = order
@@ -172,6 +175,12 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
 fn subject(request: &AssembleRequest) -> Result<Subject> {
     let agent = AgentId::parse(&request.home.id)?;
     let session = SessionKey::parse_of(&agent, &request.session_key)?;
+    if session.as_str() != request.session_key {
+        return Err(Error::invalid(format!(
+            "session-key {:?} is not in canonical form, and it decides who sees MEMORY.md: write {session}",
+            request.session_key
+        )));
+    }
     let main = session.is_main(request.main_key.as_deref());
     let (today, yesterday) = days(request.now_ms, request.utc_offset_minutes)?;
     Ok(Subject {
@@ -329,20 +338,19 @@ fn blob(answer: Option<StoreResult<Answer>>, key: &str) -> Result<Option<Blob>> 
 
 /// Whether anything at all lies below the agent's prefix. Asked only when no file and no skill was found,
 /// so that the usual prompt pays for no third list.
-fn exists(store: &Metered<'_>, subject: &Subject) -> Result<bool> {
-    let prefix = agent_prefix(&subject.agent);
-    let probe = Request::List(ListRequest {
-        prefix: prefix.clone(),
+fn probe(subject: &Subject) -> Request {
+    Request::List(ListRequest {
+        prefix: agent_prefix(&subject.agent),
         limit: Some(1),
         ..ListRequest::default()
-    });
-    match store.read(vec![probe])?.into_iter().next() {
+    })
+}
+
+fn exists(probed: Option<StoreResult<Answer>>, subject: &Subject) -> Result<bool> {
+    match probed {
         Some(Ok(Answer::Listing(listing))) => Ok(holds_something(&listing)),
-        Some(Err(error)) => Err(error.about(&prefix)),
-        _ => Err(Error::new(
-            ErrorCode::Other,
-            format!("{prefix}: the store gave no answer to a list"),
-        )),
+        Some(Err(error)) => Err(error.about(&agent_prefix(&subject.agent))),
+        _ => Ok(false),
     }
 }
 

@@ -24,6 +24,8 @@ use super::{Origin, Skill};
 pub struct Loaded {
     pub skills: Vec<Skill>,
     pub problems: Vec<Problem>,
+    /// The answer to the caller's request that rode along.
+    pub rider: Option<StoreResult<Answer>>,
 }
 
 impl Loaded {
@@ -99,23 +101,32 @@ struct Found {
 ///
 /// A store that is unavailable fails the call. Any other error on a file hides that skill as
 /// unreadable. Where both roots have a directory both files are read in the same wave, because only
-/// then it is known whether the agent's own is a skill and so hides the global one.
+/// then it is known whether the agent's own is a skill and so hides the global one. `rider` is a
+/// request of the caller's own that goes into the first wave of files.
 pub fn load(
     store: &Metered<'_>,
     agent: &AgentId,
     first_pages: [Listing; 2],
+    rider: Option<Request>,
     conditions: &Conditions<'_>,
 ) -> Result<Loaded> {
     let mut problems = Vec::new();
     let directories = directories_of(store, agent, first_pages, &mut problems)?;
     let mut found = Vec::new();
     // A wave at a time, so that never more than one wave's bodies are in memory.
-    for part in directories.chunks(WAVE_REQUESTS_MAX) {
-        let wave = part
-            .iter()
-            .map(|(place, _)| get_request(place.key()))
-            .collect();
-        for ((place, directory), answer) in part.iter().zip(store.read(wave)?) {
+    let mut parts: Vec<&[(Place, String)]> = directories.chunks(WAVE_REQUESTS_MAX).collect();
+    if parts.is_empty() && rider.is_some() {
+        parts.push(&[]);
+    }
+    let mut rider = rider;
+    let mut rider_answer = None;
+    for part in parts {
+        let files = part.iter().map(|(place, _)| get_request(place.key()));
+        let mut answers = store.read(files.chain(rider.take()).collect())?;
+        if answers.len() > part.len() {
+            rider_answer = answers.pop();
+        }
+        for ((place, directory), answer) in part.iter().zip(answers) {
             let key = place.key();
             let read = match answer {
                 Ok(Answer::Blob(Some(blob))) => Some((blob.stat.size_bytes, parse(&blob))),
@@ -165,7 +176,11 @@ pub fn load(
         problems.extend(findings.map(|finding| finding.clone().at(&at.key)));
         skills.push(skill_of(at, own, agent, conditions));
     }
-    Ok(Loaded { skills, problems })
+    Ok(Loaded {
+        skills,
+        problems,
+        rider: rider_answer,
+    })
 }
 
 type Directories = Vec<(Place, String)>;
@@ -215,6 +230,11 @@ fn directories_of(
             pages.push((at, page));
         }
     }
+    // Lists order by `name/`, which puts `a-b/` before `a/`.
+    for names in &mut names {
+        names.sort();
+        names.dedup();
+    }
     let [own, global] = names;
     let own = own.into_iter().map(|name| {
         let directory = name.as_str().to_owned();
@@ -238,7 +258,6 @@ fn collect(
     for prefix in prefixes {
         let directory = prefix.strip_prefix(root).unwrap_or(&prefix);
         match SkillName::parse(directory.strip_suffix('/').unwrap_or(directory)) {
-            Ok(name) if names.last() == Some(&name) => {}
             Ok(name) => names.push(name),
             Err(error) => {
                 problems.push(Problem::new(ProblemKind::Skipped, prefix, error.message));

@@ -81,7 +81,7 @@ fn by_name(store: &Metered<'_>, agent: &AgentId, skill: &str) -> Result<Found> {
     let environment = Environment::default();
     let conditions = Conditions::new(&environment)?;
     let first_pages = pages_of(agent, store.read(list_requests(agent).into())?)?;
-    let skills = load(store, agent, first_pages, &conditions)?.skills;
+    let skills = load(store, agent, first_pages, None, &conditions)?.skills;
     let is_shadowed = |reasons: &[super::Reason]| {
         let mut reasons = reasons.iter();
         reasons.any(|reason| reason.kind == ReasonKind::Shadowed)

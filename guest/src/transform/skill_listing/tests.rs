@@ -22,19 +22,19 @@ fn lists_with_counters() {
     use ReasonKind::{Disabled, Unmet};
     assert_eq!(
         render(&[own, PLAIN], &[Unmet, Disabled, Unmet]),
-        "Hidden: 3 (disabled 1, unmet requirements 2)\n\
+        "Hidden: 3 (disabled 1, unmet 2)\n\
          \n\
          <available_skills>\n\
-         \x20 <skill name=\"notes\" always=\"true\">\n\
-         \x20   <description></description>\n\
-         \x20   <location>agents/hera/skills/notes/SKILL.md</location>\n\
-         \x20   <read-path>skills/notes/SKILL.md</read-path>\n\
-         \x20 </skill>\n\
-         \x20 <skill name=\"weather\">\n\
-         \x20   <description>Says the weather</description>\n\
-         \x20   <location>skills/weather/SKILL.md</location>\n\
-         \x20   <read-path>skills/weather/SKILL.md</read-path>\n\
-         \x20 </skill>\n\
+         <skill name=\"notes\" always=\"true\">\n\
+         <description></description>\n\
+         <location>agents/hera/skills/notes/SKILL.md</location>\n\
+         <read-path>skills/notes/SKILL.md</read-path>\n\
+         </skill>\n\
+         <skill name=\"weather\">\n\
+         <description>Says the weather</description>\n\
+         <location>skills/weather/SKILL.md</location>\n\
+         <read-path>skills/weather/SKILL.md</read-path>\n\
+         </skill>\n\
          </available_skills>"
     );
 }
@@ -55,7 +55,7 @@ fn escapes_everything() {
         ),
         ("</available_skills>", "&lt;/available_skills&gt;", None),
         ("&amp;", "&amp;amp;", None),
-        ("a\nb\tc\rd", "a\nb\tc&#13;d", Some("a&#10;b&#9;c&#13;d")),
+        (" a\nb\tc\r\nd\u{feff}", "a b c d", None),
         (
             "a\0b\u{1b}[31m\u{7f}\u{85}\u{fffe}",
             "a␀b␛[31m␡\u{fffd}\u{fffd}",

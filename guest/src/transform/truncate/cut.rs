@@ -74,20 +74,34 @@ fn head_tail(text: &str, policy: &Policy, allowance: Allowance<'_>) -> Option<Sh
     };
     let marker = |figures| render(allowance.marker, allowance.file, figures);
 
-    // A counted marker's length depends on the figures in it, so room is made for the longest.
+    let head_percent = u64::from(policy.head_percent.min(100));
+    let share = |room: u64| {
+        let head = room.saturating_mul(head_percent) / 100;
+        let tail = room.saturating_mul(100 - head_percent) / 100;
+        (head, tail)
+    };
     let room = if policy.marker_counted {
-        let widest = figures(allowance.units, allowance.units);
+        // A counted marker's length depends on the figures in it: make room for the longest, and for
+        // no more than the figures of that room need where theirs fit too.
+        let needed = |width: u64| {
+            let (head, tail) = share(allowance.units.saturating_sub(width));
+            measure(&marker(figures(head, tail)), unit)
+        };
+        let widest = measure(&marker(figures(allowance.units, allowance.units)), unit);
+        let narrower = needed(widest);
+        let width = if needed(narrower) <= narrower {
+            narrower
+        } else {
+            widest
+        };
         allowance
             .units
-            .checked_sub(measure(&marker(widest), unit))
+            .checked_sub(width)
             .filter(|room| *room > 0)?
     } else {
         allowance.units
     };
-
-    let head_percent = u64::from(policy.head_percent.min(100));
-    let head_room = room.saturating_mul(head_percent) / 100;
-    let tail_room = room.saturating_mul(100 - head_percent) / 100;
+    let (head_room, tail_room) = share(room);
     let mut head_end = prefix_within(text, unit, head_room);
     let mut tail_start = suffix_within(text, unit, tail_room).max(head_end);
     if policy.line_ends {
