@@ -281,7 +281,7 @@ async fn kills_leave_no_torn_object(directory: &Path) -> Result<()> {
 
         let store = DiskStore::open(directory).map_err(failure)?;
         let (bytes, stat) = get(&store, "d/o").await?;
-        let number: usize = String::from_utf8_lossy(&bytes[..8]).parse()?;
+        let number = number_of(&bytes).with_context(|| format!("after kill {round}"))?;
         ensure!(
             bytes == object(number),
             "the object is torn after kill {round}"
