@@ -238,10 +238,15 @@ fn object(number: usize) -> Vec<u8> {
     bytes
 }
 
+fn number_of(bytes: &[u8]) -> Result<usize> {
+    let start = bytes.get(..8).context("the object is cut short")?;
+    Ok(std::str::from_utf8(start)?.parse()?)
+}
+
 /// Overwrite one object for ever, and print the number of each that was acknowledged.
 async fn overwrite(store: &dyn BlobStore) -> Result<()> {
     let (bytes, _) = get(store, "d/o").await?;
-    let mut number: usize = String::from_utf8_lossy(&bytes[..8]).parse()?;
+    let mut number = number_of(&bytes)?;
     loop {
         number += 1;
         let written = try_put(store, "d/o", object(number), marked(&number.to_string())).await;
@@ -276,7 +281,7 @@ async fn kills_leave_no_torn_object(directory: &Path) -> Result<()> {
 
         let store = DiskStore::open(directory).map_err(failure)?;
         let (bytes, stat) = get(&store, "d/o").await?;
-        let number: usize = String::from_utf8_lossy(&bytes[..8]).parse()?;
+        let number = number_of(&bytes).with_context(|| format!("after kill {round}"))?;
         ensure!(
             bytes == object(number),
             "the object is torn after kill {round}"
