@@ -27,9 +27,9 @@ const NOBODY: u32 = 65_534;
 /// A test's end other than by an error.
 enum Ended {
     Passed,
-    Skipped(String),
+    NoTool(String),
 }
-use Ended::{Passed, Skipped};
+use Ended::{NoTool, Passed};
 
 fn main() -> ExitCode {
     let runtime = match tokio::runtime::Runtime::new() {
@@ -58,7 +58,7 @@ fn main() -> ExitCode {
                 });
                 let verdict = match result {
                     Ok(Passed) => Verdict::Passed,
-                    Ok(Skipped(reason)) => Verdict::Skipped(reason),
+                    Ok(NoTool(reason)) => Verdict::NoTool(reason),
                     Err(cause) => Verdict::Failed(format!("{cause:#}")),
                 };
                 table.add(stringify!($name), verdict, start.elapsed());
@@ -736,7 +736,7 @@ async fn rights_are_respected(directory: &Path) -> Result<Ended> {
     match child {
         Ok(output) if output.status.success() => Ok(Passed),
         Ok(output) => bail!("{}", String::from_utf8_lossy(&output.stderr)),
-        Err(cause) => Ok(Skipped(format!("{} as nobody: {cause}", program.display()))),
+        Err(cause) => Ok(NoTool(format!("{} as nobody: {cause}", program.display()))),
     }
 }
 
@@ -948,7 +948,7 @@ async fn git_sees_no_change(directory: &Path) -> Result<Ended> {
         Ok(String::from_utf8(output.stdout)?)
     };
     if Command::new("git").arg("--version").output().is_err() {
-        return Ok(Skipped("no git; install it to run this test".to_owned()));
+        return Ok(NoTool("no git; install it to run this test".to_owned()));
     }
     git(&["init", "-q"])?;
     fs::write(directory.join("o"), "one")?;
