@@ -8,10 +8,13 @@ use std::time::Duration;
 pub enum Verdict {
     Passed,
     Failed(String),
+    /// Does not apply, and why.
     Skipped(String),
+    /// Skipped for want of a tool: with `HAVERSACK_REQUIRE_TOOLS` set, as in CI, that is a failure.
+    NoTool(String),
 }
 
-/// Collects verdicts. With `HAVERSACK_NO_SKIPS` set, a skip for want of a tool counts as failed.
+/// Collects verdicts.
 #[derive(Default)]
 pub struct Table {
     rows: Vec<(String, Verdict, Duration)>,
@@ -20,10 +23,17 @@ pub struct Table {
 impl Table {
     pub fn add(&mut self, name: impl Into<String>, verdict: Verdict, took: Duration) {
         let name = name.into();
+        let required =
+            std::env::var_os("HAVERSACK_REQUIRE_TOOLS").is_some_and(|value| value == "1");
+        let verdict = match verdict {
+            Verdict::NoTool(reason) if required => Verdict::Failed(reason),
+            Verdict::NoTool(reason) => Verdict::Skipped(reason),
+            other => other,
+        };
         let word = match verdict {
             Verdict::Passed => "passed ",
             Verdict::Failed(_) => "FAILED ",
-            Verdict::Skipped(_) => "skipped",
+            Verdict::Skipped(_) | Verdict::NoTool(_) => "skipped",
         };
         println!("{word} {name} ({} ms)", took.as_millis());
         self.rows.push((name, verdict, took));
@@ -36,7 +46,7 @@ impl Table {
         for (name, verdict, _) in &self.rows {
             match verdict {
                 Verdict::Passed => passed += 1,
-                Verdict::Skipped(reason) => {
+                Verdict::Skipped(reason) | Verdict::NoTool(reason) => {
                     skipped += 1;
                     println!("skipped {name}: {reason}");
                 }

@@ -396,7 +396,7 @@ pub async fn at_once(c: &Context<'_>) -> Checked {
         c.put(&name, "x").await?;
         ensure_eq!(
             in_order(c, c.list_request("d/")).await?,
-            [name.clone()],
+            [name.as_str()],
             "after a put"
         );
         ensure!(c.head(&name).await?.is_some(), "head does not see the put");

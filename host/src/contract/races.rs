@@ -226,7 +226,7 @@ pub async fn concats(c: &Context<'_>) -> Checked {
         let put = |n: usize| -> BoxFuture<'_, Result<String, Error>> {
             let wanted = options(Condition::IfMatch(version.clone()));
             Box::pin(async move {
-                if n % 2 == 0 {
+                if n.is_multiple_of(2) {
                     let sources = vec![c.source("part", None); 1 + n + 6 * round];
                     c.try_concat(sources, "o", wanted).await
                 } else {
