@@ -309,18 +309,7 @@ fn an_unreadable_file_is_named() {
 }
 
 #[test]
-fn a_deadline_and_a_memory_limit_end_a_call_with_a_clear_error() {
-    let output = over_example(&[
-        "prompt",
-        "gsv:hera",
-        "--session",
-        "agent:hera:main",
-        "--deadline-ms",
-        "1",
-    ]);
-    if !output.status.success() {
-        fails(&output, 8, &["deadline of 1 ms"]);
-    }
+fn a_memory_limit_ends_a_call_with_a_clear_error() {
     let folder = tempfile::tempdir().expect("a folder");
     let home = folder.path().join("agents/a");
     std::fs::create_dir_all(&home).expect("made");
