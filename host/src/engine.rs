@@ -17,8 +17,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tokio::sync::Semaphore;
 use wasmtime::component::{HasSelf, Linker, Val};
-use wasmtime::{Config, ResourceLimiter, Store};
+use wasmtime::{Config, PoolingAllocationConfig, ResourceLimiter, Store};
 
 use crate::bindings::{Haversack, HaversackPre};
 use crate::imports::Imports;
@@ -41,16 +42,20 @@ pub struct EngineOptions {
     pub deadline: Duration,
     /// Linear memory of one instance.
     pub memory_bytes_max: usize,
+    /// Calls that run at the same time; a further one waits, within its deadline. Address space of
+    /// 4 GiB is set aside for each.
+    pub calls_at_once: u32,
     /// Directory for compiled code; none compiles at every start.
     pub cache: Option<PathBuf>,
 }
 
 impl Default for EngineOptions {
-    /// 60 s, 64 MiB, the user's cache directory.
+    /// 60 s, 64 MiB, 64 calls, the user's cache directory.
     fn default() -> Self {
         Self {
             deadline: Duration::from_secs(60),
             memory_bytes_max: 64 << 20,
+            calls_at_once: 64,
             cache: cache::default_directory(),
         }
     }
@@ -98,6 +103,7 @@ impl std::error::Error for CallError {}
 pub struct Engine {
     pre: HaversackPre<Context>,
     options: EngineOptions,
+    places: Arc<Semaphore>,
     _ticker: Arc<Ticker>,
 }
 
@@ -134,11 +140,7 @@ impl Engine {
     /// Compile the component, or load what an earlier start compiled. Errors when the machine's code
     /// generator is not supported or the component does not fit the contract.
     pub fn new(options: EngineOptions) -> anyhow::Result<Self> {
-        let mut config = Config::new();
-        config.wasm_component_model(true);
-        config.concurrency_support(false);
-        config.epoch_interruption(true);
-        let engine = wasmtime::Engine::new(&config)?;
+        let engine = wasmtime_engine(&options)?;
         let component = cache::load_or_compile(&engine, COMPONENT, options.cache.as_deref())?;
         let mut linker = Linker::new(&engine);
         Haversack::add_to_linker::<_, HasSelf<Imports>>(&mut linker, |context: &mut Context| {
@@ -148,6 +150,7 @@ impl Engine {
         let ticker = Arc::new(Ticker::start(engine)?);
         Ok(Self {
             pre,
+            places: Arc::new(Semaphore::new(options.calls_at_once as usize)),
             options,
             _ticker: ticker,
         })
@@ -177,13 +180,11 @@ impl Engine {
         store: Arc<dyn BlobStore>,
         call: impl AsyncFnOnce(&mut Store<Context>, &Haversack) -> wasmtime::Result<T>,
     ) -> Result<T, CallError> {
-        let mut store = self.context(store);
-        let called = async {
-            let bindings = self.pre.instantiate_async(&mut store).await?;
-            call(&mut store, &bindings).await
+        let called = async |store: &mut Store<Context>| {
+            let bindings = self.pre.instantiate_async(&mut *store).await?;
+            call(store, &bindings).await
         };
-        let outcome = tokio::time::timeout(self.options.deadline, called).await;
-        self.settle(outcome, &store)
+        self.run(store, called).await
     }
 
     /// Call a function by name with its arguments as JSON, in the form that tests/README.md states:
@@ -195,40 +196,62 @@ impl Engine {
         function: &str,
         arguments: &Value,
     ) -> anyhow::Result<Value> {
-        let mut store = self.context(store);
-        let called = async {
+        let called = async |store: &mut Store<Context>| {
             let instance = self
                 .pre
                 .instance_pre()
-                .instantiate_async(&mut store)
+                .instantiate_async(&mut *store)
                 .await?;
             let name = format!("haversack:core/{interface}@{}", json::CONTRACT_VERSION);
             let found = instance
-                .get_export_index(&mut store, None, &name)
+                .get_export_index(&mut *store, None, &name)
                 .and_then(|interface| {
-                    instance.get_export_index(&mut store, Some(&interface), function)
+                    instance.get_export_index(&mut *store, Some(&interface), function)
                 })
-                .and_then(|function| instance.get_func(&mut store, function));
+                .and_then(|function| instance.get_func(&mut *store, function));
             let Some(function) = found else {
                 return Ok(Err(format!(
                     "the component exports no function {interface}.{function}"
                 )));
             };
-            let parameters = match json::arguments(&function.ty(&store), arguments) {
+            let parameters = match json::arguments(&function.ty(&*store), arguments) {
                 Ok(parameters) => parameters,
                 Err(message) => return Ok(Err(message)),
             };
             let mut results = vec![Val::Bool(false)];
             function
-                .call_async(&mut store, &parameters, &mut results)
+                .call_async(&mut *store, &parameters, &mut results)
                 .await?;
             Ok(Ok(results))
         };
-        let outcome = tokio::time::timeout(self.options.deadline, called).await;
-        let results = self
-            .settle(outcome, &store)?
-            .map_err(CallError::Arguments)?;
+        let called = self.run(store, called).await?;
+        let results = called.map_err(CallError::Arguments)?;
         Ok(results.first().map_or(Value::Null, json::from_val))
+    }
+
+    /// Wait for a place, make a store, run `call` in it, and tell the ways in which it can end apart.
+    async fn run<T>(
+        &self,
+        store: Arc<dyn BlobStore>,
+        call: impl AsyncFnOnce(&mut Store<Context>) -> wasmtime::Result<T>,
+    ) -> Result<T, CallError> {
+        let late = || CallError::Deadline(self.options.deadline);
+        let deadline = tokio::time::Instant::now() + self.options.deadline;
+        // Given back after the store, which holds the instance's memory, is gone.
+        let place = tokio::time::timeout_at(deadline, self.places.acquire()).await;
+        let Ok(Ok(_place)) = place else {
+            return Err(late());
+        };
+        let mut store = self.context(store);
+        let outcome = tokio::time::timeout_at(deadline, call(&mut store)).await;
+        match outcome {
+            Err(_) => Err(late()),
+            Ok(Err(_)) if store.data().memory_refused => {
+                Err(CallError::Memory(self.options.memory_bytes_max))
+            }
+            Ok(Err(error)) => Err(CallError::Trap(error)),
+            Ok(Ok(value)) => Ok(value),
+        }
     }
 
     fn context(&self, store: Arc<dyn BlobStore>) -> Store<Context> {
@@ -245,21 +268,38 @@ impl Engine {
         store.epoch_deadline_async_yield_and_update(1);
         store
     }
+}
 
-    fn settle<T>(
-        &self,
-        outcome: Result<wasmtime::Result<T>, tokio::time::error::Elapsed>,
-        store: &Store<Context>,
-    ) -> Result<T, CallError> {
-        match outcome {
-            Err(_) => Err(CallError::Deadline(self.options.deadline)),
-            Ok(Err(_)) if store.data().memory_refused => {
-                Err(CallError::Memory(self.options.memory_bytes_max))
-            }
-            Ok(Err(error)) => Err(CallError::Trap(error)),
-            Ok(Ok(value)) => Ok(value),
-        }
-    }
+/// An engine that keeps memories and stacks ready for the next call. Where the address space for that
+/// cannot be had (a limit on virtual memory), each call gets its own from the system, which is slower.
+fn wasmtime_engine(options: &EngineOptions) -> wasmtime::Result<wasmtime::Engine> {
+    let mut config = Config::new();
+    config.wasm_component_model(true);
+    config.concurrency_support(false);
+    config.epoch_interruption(true);
+    config.allocation_strategy(pool(options));
+    wasmtime::Engine::new(&config).or_else(|_| {
+        config.allocation_strategy(wasmtime::InstanceAllocationStrategy::OnDemand);
+        wasmtime::Engine::new(&config)
+    })
+}
+
+/// The component is a module and the two small ones that wit-component puts around it.
+fn pool(options: &EngineOptions) -> PoolingAllocationConfig {
+    const MODULES: u32 = 4;
+    /// Bytes of a memory or stack that are cleared rather than given back to the system.
+    const KEPT_RESIDENT: usize = 256 << 10;
+    let calls = options.calls_at_once;
+    let mut pool = PoolingAllocationConfig::new();
+    pool.total_component_instances(calls)
+        .total_core_instances(calls.saturating_mul(MODULES))
+        .total_tables(calls.saturating_mul(MODULES))
+        .total_memories(calls)
+        .total_stacks(calls)
+        .max_memory_size(options.memory_bytes_max)
+        .linear_memory_keep_resident(KEPT_RESIDENT)
+        .async_stack_keep_resident(KEPT_RESIDENT);
+    pool
 }
 
 /// Moves the engine's epoch on until the last clone of the [`Engine`] is gone.

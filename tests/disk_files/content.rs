@@ -2,7 +2,6 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use haversack_host::store::{
@@ -174,45 +173,5 @@ pub async fn metadata_of_large_objects(directory: &Path) -> Result<Ended> {
         .remove(0)
         .map_err(failure)?;
     ensure!(format!("{answer:?}").contains("qqq"), "{answer:?}");
-    Ok(Passed)
-}
-
-pub async fn a_wave_of_sixty_files_is_quick(directory: &Path) -> Result<Ended> {
-    let store = open(directory)?;
-    let mut wave = Vec::new();
-    for number in 0..60 {
-        let key = format!("skills/s{number}/SKILL.md");
-        let mut wanted = options(Condition::Always);
-        if number % 2 == 0 {
-            wanted = PutOptions {
-                content_type: Some("text/markdown".to_owned()),
-                ..wanted
-            };
-        }
-        try_put(&store, &key, "x".repeat(4_096), wanted)
-            .await
-            .map_err(failure)?;
-        wave.push(Request::Get(GetRequest {
-            key,
-            range: Range::Whole,
-            kind: BodyKind::Text,
-        }));
-    }
-    wave.push(Request::List(listed("skills/", true)));
-    wave.push(Request::List(listed("skills/", false)));
-    let mut best = Duration::MAX;
-    for _ in 0..20 {
-        let start = Instant::now();
-        for answer in store.read(wave.clone()).await {
-            answer.map_err(failure)?;
-        }
-        best = best.min(start.elapsed());
-    }
-    println!("        60 gets and 2 lists in {best:?}");
-    // A debug build on a busy machine included; the first prompt has 20 ms in all.
-    ensure!(
-        best < Duration::from_millis(15),
-        "60 gets and 2 lists took {best:?}"
-    );
     Ok(Passed)
 }

@@ -81,7 +81,6 @@ fn main() -> ExitCode {
         folder::directories_come_and_go
         foreign::other_spellings_on_disks_that_ignore_case
         folder::git_sees_no_change
-        content::a_wave_of_sixty_files_is_quick
     }
     table.finish()
 }

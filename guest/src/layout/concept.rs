@@ -54,13 +54,13 @@ concepts! {
     /// Places and keys.
     Layout "layout"                     Works  Works   Works    Works   Works;
     /// A system prompt, put together from files.
-    Prompt "prompt"                     Works  Absent  Absent   Absent  Absent;
+    Prompt "prompt"                     Works  Absent  Absent   Absent  Later;
     /// Skills with front matter.
     Skills "skills"                     Works  Later   Absent   Later   Absent;
     /// Long-term and daily memory that an agent writes.
     Memory "memory"                     Later  Absent  Absent   Absent  Later;
     /// A cut of memory for a prompt.
-    MemorySnapshot "memory-snapshot"    Absent Absent  Absent   Absent  Later;
+    MemorySnapshot "memory-snapshot"    Later  Absent  Absent   Absent  Later;
     /// Refusing memory that looks like a secret.
     SecretCheck "secret-check"          Absent Absent  Absent   Absent  Later;
     /// Message logs of sessions.

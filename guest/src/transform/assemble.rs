@@ -59,6 +59,24 @@ pub struct Assembled {
     pub stable_bytes: u64,
 }
 
+impl Assembled {
+    /// Changes whenever the text does: SHA-256 of the sections' hashes, so that no byte of the text is
+    /// hashed twice.
+    pub fn hash(&self) -> String {
+        let hashes: Vec<&str> = self
+            .sections
+            .iter()
+            .map(|section| section.hash.as_str())
+            .collect();
+        hash(hashes.join("\n").as_bytes())
+    }
+
+    /// Estimated tokens of all sections.
+    pub fn tokens(&self) -> u64 {
+        self.sections.iter().map(|section| section.tokens).sum()
+    }
+}
+
 /// Join `parts`. A part whose content is blank is dropped, with its headings.
 pub fn assemble(parts: Vec<Part>) -> Assembled {
     let mut text = String::new();

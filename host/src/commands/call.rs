@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haversack_host::Engine;
+use haversack_host::store::disk::DiskOptions;
 use haversack_host::store::{BlobStore, DiskStore, MemoryStore};
 use serde_json::Value;
 
@@ -35,7 +36,7 @@ impl Caller {
             Some(location) => location.clone(),
             None => default_location(system),
         };
-        let store = open(&location)?;
+        let store = open(&location, system)?;
         let engine = Engine::new(shared.engine_options())?;
         Ok(Self {
             engine,
@@ -75,7 +76,8 @@ fn default_location(system: Option<&str>) -> String {
     }
 }
 
-fn open(location: &str) -> anyhow::Result<Arc<dyn BlobStore>> {
+/// Hard links are refused for run-agent, whose reference does not allow them.
+fn open(location: &str, system: Option<&str>) -> anyhow::Result<Arc<dyn BlobStore>> {
     let path = match location.split_once("://") {
         None => PathBuf::from(location),
         Some(("file", path)) if path.starts_with('/') => PathBuf::from(path),
@@ -87,7 +89,11 @@ fn open(location: &str) -> anyhow::Result<Arc<dyn BlobStore>> {
             .into());
         }
     };
-    match DiskStore::open(&path) {
+    let options = DiskOptions {
+        deny_hard_links: system == Some("run-agent"),
+        ..DiskOptions::default()
+    };
+    match DiskStore::open_with(&path, options) {
         Ok(store) => Ok(Arc::new(store)),
         Err(error) => Err(Failure::new(Code::NoStore, format!("{error:#}")).into()),
     }

@@ -20,8 +20,9 @@ use anyhow::Context;
 use clap::{Args, Parser, Subcommand};
 
 const AFTER_HELP: &str = "\
-A HOME is whose state is meant, SYSTEM:ID: gsv:AGENT, moltbot:USER, run-agent:PROJECT, solven:THREAD or
-hi-boss:AGENT. `haversack systems` says what each system has.
+A HOME says whose state is meant, as SYSTEM:ID:
+  gsv:AGENT  moltbot:USER  run-agent:PROJECT  solven:THREAD  hi-boss:AGENT
+`haversack systems` says what each system has.
 
 Start here:
   haversack ls --store examples/store

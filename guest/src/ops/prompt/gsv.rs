@@ -13,9 +13,9 @@ use crate::store::{
 };
 use crate::transform::assemble::{Part, assemble as join};
 use crate::transform::eligibility::Conditions;
-use crate::transform::manifest::{Manifest, Mode, Stability, hash};
+use crate::transform::manifest::{Manifest, Mode, Stability};
 use crate::transform::truncate::budget::{File, Fitted, fit};
-use crate::transform::{estimate, heartbeat, tooling};
+use crate::transform::{heartbeat, tooling};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
 
 /// The base prompt when neither session nor configuration has one.
@@ -158,9 +158,9 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
             today: subject.today.to_string(),
             yesterday: subject.yesterday.to_string(),
             policy: policy.name,
-            hash: hash(assembled.text.as_bytes()),
+            hash: assembled.hash(),
             length_bytes: assembled.text.len() as u64,
-            tokens: estimate::tokens(&assembled.text),
+            tokens: assembled.tokens(),
             stable_bytes: assembled.stable_bytes,
             sections: assembled.sections,
         },
