@@ -384,3 +384,43 @@ fn a_closed_pipe_is_no_failure() {
     assert!(!err(&output).contains("panicked"), "{}", err(&output));
     assert!(output.status.success());
 }
+
+#[test]
+fn a_policy_comes_from_a_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = folder.path().join("policy.json").display().to_string();
+    let policy = r#"{"name": "mine", "unit": "characters", "file-limit": 40, "file-marker": "\n[{file}: {kept} of {total}]",
+        "daily-marker": "-", "daily-total-marker": "-", "total-marker": "-", "spending": "prompt-order",
+        "shape": "head-tail", "head-percent": 100, "smallest": 0, "warn-percent": 0}"#;
+    std::fs::write(&file, policy).expect("written");
+    let arguments = [
+        "prompt",
+        "gsv:hera",
+        "--session",
+        "agent:hera:main",
+        "--budget",
+        &file,
+    ];
+    let output = over_example(&arguments);
+    assert!(
+        out(&output).contains("[SOUL.md: 40 of "),
+        "{}",
+        err(&output)
+    );
+    assert!(
+        err(&output).contains("cut: agents/hera/SOUL.md: kept 40 of"),
+        "{}",
+        err(&output)
+    );
+    let manifest = json(&over_example(&[&arguments[..], &["--json"]].concat()));
+    assert_eq!(manifest["manifest"]["policy"], "mine");
+    std::fs::write(&file, policy.replace("file-marker", "file-mark")).expect("written");
+    fails(&over_example(&arguments), 2, &["file-mark", "file-marker"]);
+}
+
+#[test]
+fn problems_go_to_standard_error_and_never_into_the_prompt() {
+    let output = over_example(&["prompt", "gsv:hera", "--session", "agent:hera:main"]);
+    assert!(err(&output).contains("repaired: "), "{}", err(&output));
+    assert!(!out(&output).contains("repaired: "));
+}

@@ -29,6 +29,12 @@ impl<A: Convert<B>, B> Convert<Option<B>> for Option<A> {
     }
 }
 
+impl<A: Convert<B>, B> Convert<Box<B>> for A {
+    fn convert(self) -> Box<B> {
+        Box::new(Convert::convert(self))
+    }
+}
+
 /// Lists of records. (`Vec<u8>` is `same!`, which a blanket `Vec<A>` would collide with.)
 pub fn list<A: Convert<B>, B>(items: Vec<A>) -> Vec<B> {
     items.into_iter().map(Convert::convert).collect()

@@ -5,6 +5,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context;
 use clap::Args;
+use serde_json::json;
+
+use super::{Shared, output};
 
 /// The component has one import, the blob store that the host supplies. The contract is in wit/.
 #[derive(Debug, Args)]
@@ -15,7 +18,7 @@ pub struct Component {
 }
 
 impl Component {
-    pub fn run(&self) -> anyhow::Result<()> {
+    pub fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         let component = haversack_host::COMPONENT;
         if self.out == Path::new("-") {
             let mut out = std::io::stdout().lock();
@@ -24,6 +27,9 @@ impl Component {
         }
         std::fs::write(&self.out, component)
             .with_context(|| format!("writing {}", self.out.display()))?;
+        if shared.json {
+            return output::json(&json!({ "out": self.out, "size-bytes": component.len() }));
+        }
         eprintln!(
             "haversack: wrote {} ({} bytes)",
             self.out.display(),

@@ -104,7 +104,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,
         Command::Systems(systems) => systems.run(&shared).await,
-        Command::Component(component) => component.run(),
+        Command::Component(component) => component.run(&shared),
     }
 }
 

@@ -46,14 +46,14 @@ pub struct Runtime {
 #[serde(rename_all = "kebab-case")]
 pub enum Budget {
     Preset(String),
-    Custom(Policy),
+    Custom(Box<Policy>),
 }
 
 impl Budget {
     fn policy(&self) -> Result<Policy> {
         match self {
             Self::Preset(name) => policy::preset(name),
-            Self::Custom(policy) => policy.check().map(|()| policy.clone()),
+            Self::Custom(policy) => policy.check().map(|()| policy.as_ref().clone()),
         }
     }
 }
