@@ -288,7 +288,7 @@ fn wasmtime_engine(options: &EngineOptions) -> wasmtime::Result<wasmtime::Engine
 fn pool(options: &EngineOptions) -> PoolingAllocationConfig {
     const MODULES: u32 = 4;
     /// Bytes of a memory or stack that are cleared rather than given back to the system.
-    const KEPT_RESIDENT: usize = 256 << 10;
+    const KEPT_RESIDENT: usize = 0;
     let calls = options.calls_at_once;
     let mut pool = PoolingAllocationConfig::new();
     pool.total_component_instances(calls)

@@ -177,7 +177,7 @@ fn subject(request: &AssembleRequest) -> Result<Subject> {
     let session = SessionKey::parse_of(&agent, &request.session_key)?;
     if session.as_str() != request.session_key {
         return Err(Error::invalid(format!(
-            "session-key {:?} is not in canonical form, and it decides who sees MEMORY.md: write {session}",
+            "session-key {:?} is not in canonical form, and it decides who sees the long-term memory: write {session}",
             request.session_key
         )));
     }

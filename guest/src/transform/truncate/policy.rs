@@ -127,6 +127,19 @@ impl Policy {
         Ok(())
     }
 
+    /// Whether no figure of this policy can cut anything.
+    pub fn limits_nothing(&self) -> bool {
+        let limits = [
+            self.file_limit,
+            self.daily_limit,
+            self.daily_total_limit,
+            self.total_limit,
+        ];
+        limits.iter().all(Option::is_none)
+            && self.file_limits.is_empty()
+            && self.daily_files.is_none()
+    }
+
     /// The limit for a workspace file of that name.
     pub fn limit_of(&self, name: &str) -> Option<u64> {
         let own = self.file_limits.iter().find(|limit| limit.name == name);
