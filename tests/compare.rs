@@ -6,6 +6,8 @@ use serde_json::Value;
 
 use crate::case::{Case, Objects, Outcome};
 
+/// Members whose text is the store's own, or holds something that is.
+const STORE_OWNED: [&str; 4] = ["version", "current", "cursor", "continue-from"];
 /// How many differences of one case are printed.
 const SHOWN_MAX: usize = 12;
 /// How much of one value is printed, in characters.
@@ -52,10 +54,10 @@ pub fn differences(case: &Case, outcome: &Outcome) -> anyhow::Result<Vec<String>
     Ok(found)
 }
 
-/// Versions and cursors are the store's own, and some stores lower-case the names of metadata.
+/// Versions, cursors and what carries a cursor are the store's own, and some stores lower-case the names of metadata.
 pub fn normalised(value: &Value, name: &str) -> Value {
     match value {
-        Value::String(_) if matches!(name, "version" | "current" | "cursor") => "*".into(),
+        Value::String(_) if STORE_OWNED.contains(&name) => "*".into(),
         Value::Array(pairs) if name == "metadata" => {
             let fold = |pair: &Value| match pair.as_array().map(Vec::as_slice) {
                 Some([Value::String(name), value]) => {

@@ -61,8 +61,8 @@ impl MemoryStore {
     /// The failure that the case plants for this key, if any; and the rules that keys obey.
     fn check(&self, key: &str) -> StoreResult<()> {
         check_key(key)?;
-        let planted = self.settings.fail.iter();
-        match planted.filter(|f| f.key.as_deref() == Some(key)).next() {
+        let mut planted = self.settings.fail.iter();
+        match planted.find(|f| f.key.as_deref() == Some(key)) {
             Some(failure) => Err(failure.into()),
             None => Ok(()),
         }
