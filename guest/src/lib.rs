@@ -5,6 +5,14 @@
 //! host calls; [`transform`] holds the pure functions that decide; [`format`](mod@format) the parsers
 //! and printers; [`layout`] is the only place that spells a key.
 #![forbid(unsafe_code)]
+// A trap is our bug, whatever the input.
+#![deny(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::unwrap_used
+)]
 
 pub mod format;
 pub mod layout;

@@ -276,6 +276,7 @@ fn lines_with_kind(text: &str) -> Vec<Line> {
 }
 
 #[cfg(test)]
+#[allow(clippy::single_range_in_vec_init)] // Lists of ranges are what is compared.
 mod tests {
     use super::*;
     use crate::transform::truncate::policy::preset;
