@@ -10,7 +10,6 @@
     clippy::expect_used,
     clippy::indexing_slicing,
     clippy::panic,
-    clippy::unreachable,
     clippy::unwrap_used
 )]
 

@@ -2,11 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use haversack_host::store::{
-    BlobStore, BodyKind, Condition, ErrorCode, GetRequest, PutOptions, Range, Request,
-};
+use haversack_host::store::{BlobStore, BodyKind, ErrorCode, GetRequest, Range, Request};
 use haversack_tests::store_calls::*;
 
 use super::{Ended, Passed, names, open};
