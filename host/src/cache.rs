@@ -10,6 +10,9 @@ use sha2::{Digest, Sha256};
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
+/// A file is the SHA-256 of what follows, then wasmtime's serialised code.
+const DIGEST_BYTES: usize = 32;
+
 /// `$HAVERSACK_CACHE`, else `haversack` below the user's cache directory. None (an empty
 /// `HAVERSACK_CACHE`, or no home) compiles at every start.
 pub fn default_directory() -> Option<PathBuf> {
@@ -65,15 +68,29 @@ fn file_name(engine: &Engine, component: &[u8]) -> String {
     format!("{digest}-{:016x}.cwasm", compatibility.finish())
 }
 
-/// Only a file that belongs to this user, and that nobody else can write, is trusted to be code.
+/// Only a file that belongs to this user, that nobody else can write, and whose bytes are those that were
+/// saved is trusted to be code.
 #[allow(unsafe_code)]
 fn load(engine: &Engine, file: &Path) -> Option<Component> {
-    if !is_ours(file) {
+    if !file.exists() {
         return None;
     }
-    // SAFETY: the file was written by `save` from wasmtime's own serialisation, is complete (it was
-    // renamed into place), is named by component and engine, and only this user could have changed it.
-    unsafe { Component::deserialize_file(engine, file) }.ok()
+    if !is_ours(file) {
+        eprintln!(
+            "haversack: {} is not used, because others may write it or its folder, so every start compiles: \
+             chmod go-w both",
+            file.display()
+        );
+        return None;
+    }
+    let bytes = std::fs::read(file).ok()?;
+    let (digest, code) = bytes.split_at_checked(DIGEST_BYTES)?;
+    if Sha256::digest(code).as_slice() != digest {
+        return None;
+    }
+    // SAFETY: these bytes are what `save` got from wasmtime's own serialisation, as their digest says,
+    // they are named by component and engine, and only this user could have put them there.
+    unsafe { Component::deserialize(engine, code) }.ok()
 }
 
 #[cfg(unix)]
@@ -104,7 +121,10 @@ fn save(component: &Component, directory: &Path, file: &Path) -> anyhow::Result<
         .with_context(|| format!("creating {}", directory.display()))?;
     // tempfile makes files of mode 0600.
     let mut temporary = tempfile::NamedTempFile::new_in(directory)?;
-    temporary.write_all(&component.serialize()?)?;
+    let code = component.serialize()?;
+    temporary.write_all(&Sha256::digest(&code))?;
+    temporary.write_all(&code)?;
+    temporary.as_file().sync_all()?;
     temporary
         .persist(file)
         .with_context(|| format!("writing {}", file.display()))?;

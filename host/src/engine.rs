@@ -280,6 +280,8 @@ fn wasmtime_engine(options: &EngineOptions) -> wasmtime::Result<wasmtime::Engine
     config.allocation_strategy(pool(options));
     wasmtime::Engine::new(&config).or_else(|_| {
         config.allocation_strategy(wasmtime::InstanceAllocationStrategy::OnDemand);
+        config.memory_reservation(options.memory_bytes_max as u64);
+        config.memory_guard_size(64 << 10);
         wasmtime::Engine::new(&config)
     })
 }

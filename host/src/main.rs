@@ -16,7 +16,10 @@ fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return commands::exit::report(&error.into()),
     };
-    match runtime.block_on(commands::run(line)) {
+    let outcome = runtime.block_on(commands::run(line));
+    // A store that hangs in the kernel must not hold the process after its deadline.
+    runtime.shutdown_background();
+    match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => commands::exit::report(&error),
     }

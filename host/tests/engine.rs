@@ -185,6 +185,17 @@ fn compiled_code_is_kept_and_a_damaged_file_replaced() {
     let first = kept();
     start();
     assert_eq!(kept(), first, "the second start compiled again");
+    // As a lost page leaves it: the right length, zeroes in the middle.
+    let mut holed = std::fs::read(&first.0).expect("a file");
+    let middle = holed.len() / 2;
+    holed[middle..middle + 65_536].fill(0);
+    std::fs::write(&first.0, &holed).expect("written");
+    start();
+    assert_ne!(
+        std::fs::read(&first.0).expect("a file"),
+        holed,
+        "the holed file is still there"
+    );
     std::fs::write(&first.0, b"damaged").expect("written");
     start();
     assert!(

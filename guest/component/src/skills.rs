@@ -39,5 +39,5 @@ record!(core::Skill => wit::Skill {
     name, directory, origin, key, read_path, description, always, emoji, homepage, license, compatibility,
     allowed_tools, requires, install, shown, size_bytes; list reasons
 });
-record!(core::CatalogueAnswer => wit::CatalogueAnswer { listing, cost; list skills, problems });
+record!(core::CatalogueAnswer => wit::CatalogueAnswer { listing, home_exists, cost; list skills, problems });
 record!(core::ReadAnswer => wit::ReadAnswer { key, origin, version, text, size_bytes, cost; list problems });

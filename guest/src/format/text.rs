@@ -45,6 +45,15 @@ pub fn back_to_character(bytes: &mut Vec<u8>) {
     }
 }
 
+/// Cut a suffix of UTF-8 text that may begin inside a character forward to a whole one; answers how many
+/// bytes went.
+pub fn forth_to_character(bytes: &mut Vec<u8>) -> usize {
+    let inside = |byte: &&u8| **byte & 0b1100_0000 == 0b1000_0000;
+    let cut = bytes.iter().take(3).take_while(inside).count();
+    bytes.drain(..cut);
+    cut
+}
+
 /// White space as JavaScript's `trim()` sees it: with U+FEFF, without U+0085 (spec: hi-boss).
 pub fn is_blank(character: char) -> bool {
     character == '\u{feff}' || (character.is_whitespace() && character != '\u{85}')
@@ -94,6 +103,21 @@ mod tests {
         let mut broken = b"a\xffb".to_vec();
         back_to_character(&mut broken);
         assert_eq!(broken, b"a\xffb");
+    }
+
+    #[test]
+    fn a_suffix_begins_with_a_whole_character() {
+        for (from, cut, rest) in [
+            (0, 0, "aé😀"),
+            (1, 0, "é😀"),
+            (2, 1, "😀"),
+            (4, 3, ""),
+            (5, 2, ""),
+        ] {
+            let mut bytes = "aé😀".as_bytes()[from..].to_vec();
+            assert_eq!(forth_to_character(&mut bytes), cut);
+            assert_eq!(bytes, rest.as_bytes());
+        }
     }
 
     #[test]

@@ -2,5 +2,6 @@
 
 pub mod documents;
 pub mod layout;
+mod presence;
 pub mod prompt;
 pub mod skills;

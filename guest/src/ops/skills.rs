@@ -16,6 +16,7 @@ pub use read::read;
 
 use crate::layout::concept::{self, Concept};
 use crate::layout::{System, gsv::AgentId};
+use crate::ops::presence;
 use crate::store::{Metered, Store};
 use crate::types::{Cost, Home, Problem, Result};
 
@@ -63,6 +64,8 @@ pub struct CatalogueAnswer {
     pub skills: Vec<Skill>,
     pub listing: String,
     pub problems: Vec<Problem>,
+    /// False when nothing lies in the home: a new one, or a misspelt one.
+    pub home_exists: bool,
     pub cost: Cost,
 }
 
@@ -92,9 +95,13 @@ pub fn catalogue(store: &dyn Store, request: &CatalogueRequest) -> Result<Catalo
     let conditions = Conditions::new(&request.environment)?;
     let store = Metered::new(store);
     let first_pages = pages_of(&agent, store.read(list_requests(&agent).into())?)?;
-    let loaded = load(&store, &agent, first_pages, None, &conditions)?;
+    let [own, _] = &first_pages;
+    let seen = presence::holds_something(own);
+    let probe = (!seen).then(|| presence::probe(&agent));
+    let loaded = load(&store, &agent, first_pages, probe, &conditions)?;
     Ok(CatalogueAnswer {
         listing: loaded.listing(),
+        home_exists: seen || presence::exists(loaded.rider, &agent)?,
         skills: loaded.skills,
         problems: loaded.problems,
         cost: store.cost(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use haversack_host::Engine;
 use haversack_host::store::disk::DiskOptions;
-use haversack_host::store::{BlobStore, DiskStore, MemoryStore};
+use haversack_host::store::{BlobStore, DiskStore, ErrorCode, MemoryStore};
 use serde_json::Value;
 
 use super::Shared;
@@ -33,6 +33,11 @@ impl Caller {
     /// Over `--store`, or the default for homes of `system`. A missing store is a failure of its own.
     pub fn over_store(shared: &Shared, system: Option<&str>) -> anyhow::Result<Self> {
         let location = match &shared.store {
+            Some(location) if location.is_empty() => {
+                let message =
+                    "--store (or HAVERSACK_STORE) is empty: give a directory, or leave it out";
+                return Err(Failure::new(Code::Invalid, message).into());
+            }
             Some(location) => location.clone(),
             None => default_location(system),
         };
@@ -80,7 +85,12 @@ fn default_location(system: Option<&str>) -> String {
 fn open(location: &str, system: Option<&str>) -> anyhow::Result<Arc<dyn BlobStore>> {
     let path = match location.split_once("://") {
         None => PathBuf::from(location),
-        Some(("file", path)) if path.starts_with('/') => PathBuf::from(path),
+        Some(("file", path)) if path.starts_with('/') && !path.contains('%') => PathBuf::from(path),
+        Some(("file", _)) => {
+            let message =
+                format!("--store {location}: write the directory's path instead of this URL");
+            return Err(Failure::new(Code::Invalid, message).into());
+        }
         Some((scheme, _)) => {
             return Err(Failure::new(
                 Code::NoStore,
@@ -95,6 +105,13 @@ fn open(location: &str, system: Option<&str>) -> anyhow::Result<Arc<dyn BlobStor
     };
     match DiskStore::open_with(&path, options) {
         Ok(store) => Ok(Arc::new(store)),
-        Err(error) => Err(Failure::new(Code::NoStore, format!("{error:#}")).into()),
+        Err(error) => {
+            let code = match error.code {
+                ErrorCode::Denied => Code::Unreadable,
+                ErrorCode::Unsupported => Code::Unsupported,
+                _ => Code::NoStore,
+            };
+            Err(Failure::new(code, error.message).into())
+        }
     }
 }

@@ -42,18 +42,21 @@ impl Ls {
     async fn homes(&self, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, self.system.as_deref())?;
         let mut homes = Vec::new();
+        let mut skipped = Vec::new();
         let mut arguments = json!({ "system": self.system });
         loop {
             let mut page = caller.call("layout", "homes", arguments.clone()).await?;
             append(&mut homes, page["homes"].take());
+            append(&mut skipped, page["skipped"].take());
             match page["continue-from"].take() {
                 Value::Null => break,
                 next => arguments["continue-from"] = next,
             }
         }
         if shared.json {
-            return output::json(&json!({ "homes": homes }));
+            return output::json(&json!({ "homes": homes, "skipped": skipped }));
         }
+        print_skipped(&skipped);
         if homes.is_empty() {
             let message = format!(
                 "no homes of any known system in {}; `haversack systems` says where each keeps them",
@@ -106,11 +109,16 @@ fn print_page(page: &Value) -> anyhow::Result<()> {
             plain(&item.key)
         ))?;
     }
-    for skipped in page["skipped"].as_array().into_iter().flatten() {
+    print_skipped(page["skipped"].as_array().map_or(&[], Vec::as_slice));
+    Ok(())
+}
+
+/// What a list passed over, on standard error.
+fn print_skipped(all: &[Value]) {
+    for skipped in all {
         let part = |name: &str| plain(skipped[name].as_str().unwrap_or_default());
         eprintln!("haversack: skipped: {}: {}", part("key"), part("cause"));
     }
-    Ok(())
 }
 
 fn append(to: &mut Vec<Value>, list: Value) {

@@ -62,7 +62,7 @@ pub struct Shared {
     deadline_ms: u64,
 
     /// Memory that a call may use, in MiB
-    #[arg(long, global = true, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(1..=4096))]
+    #[arg(long, global = true, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..=4096))]
     memory_mib: u64,
 }
 

@@ -53,13 +53,18 @@ pub fn problems(problems: &[Problem]) {
 pub fn plain(text: &str) -> String {
     text.chars()
         .map(|c| {
-            if c.is_control() {
+            if c.is_control() || turns_text(c) {
                 c.escape_default().to_string()
             } else {
                 c.to_string()
             }
         })
         .collect()
+}
+
+/// Characters without width, or that turn the direction of what follows.
+fn turns_text(c: char) -> bool {
+    matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
 /// Columns as wide as their widest cell; the last one as long as it is.

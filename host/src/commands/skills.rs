@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::call::Caller;
 use super::environment::EnvironmentOptions;
+use super::exit::{Code, Failure};
 use super::home::Home;
 use super::output::{self, Problem};
 
@@ -45,6 +46,7 @@ struct List {
 struct Catalogue {
     skills: Vec<Skill>,
     problems: Vec<Problem>,
+    home_exists: bool,
 }
 
 #[derive(Debug, Deserialize)]
@@ -88,11 +90,18 @@ impl List {
         let answer = caller
             .call("skills", "catalogue", json!({ "request": request }))
             .await?;
+        let catalogue: Catalogue = serde_json::from_value(answer.clone())?;
+        output::problems(&catalogue.problems);
+        if !catalogue.home_exists {
+            let message = format!(
+                "there is no {} in {}: `haversack ls` lists the homes there",
+                self.home, caller.location
+            );
+            return Err(Failure::new(Code::NotFound, message).into());
+        }
         if shared.json {
             return output::json(&answer);
         }
-        let catalogue: Catalogue = serde_json::from_value(answer)?;
-        output::problems(&catalogue.problems);
         if catalogue.skills.is_empty() {
             return output::text(&format!(
                 "{} has no skills in {}",

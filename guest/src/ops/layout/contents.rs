@@ -80,8 +80,8 @@ pub fn contents(
     let Collected { items, skipped, .. } = collected;
     if continue_from.is_none() && next.is_none() && items.is_empty() && skipped.is_empty() {
         return Err(Error::not_found(format!(
-            "{home} has nothing in this store: no object begins with {}. `layout.homes` lists the homes \
-             that there are; a home begins with its first object",
+            "{home} has nothing in this store: no object begins with {}. List the homes that there are (`haversack ls`); a home begins with its \
+             first object",
             prefixes.join(" or ")
         )));
     }

@@ -2,21 +2,19 @@
 //! (gsv reference, "Loading Order"; spec: gsv, Prompt). How sections are joined and cut is decided in
 //! `transform/`.
 
+use super::load;
 use super::{AssembleAnswer, AssembleRequest, Budget, HiddenSkill, Runtime};
-use crate::format::text::{back_to_character, decode, trim};
+use crate::format::text::trim;
 use crate::layout::gsv::{AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix};
-use crate::limits::{NOW_MS_MAX, UTC_OFFSET_MINUTES_MAX, WORKSPACE_FILE_BYTES_MAX};
-use crate::ops::skills;
-use crate::store::{
-    Answer, Blob, BodyKind, GetRequest, ListRequest, Listing, Metered, Range, Request, Store,
-    StoreResult,
-};
+use crate::limits::{NOW_MS_MAX, UTC_OFFSET_MINUTES_MAX};
+use crate::ops::{presence, skills};
+use crate::store::{Metered, Request, Store};
 use crate::transform::assemble::{Part, assemble as join};
 use crate::transform::eligibility::Conditions;
 use crate::transform::manifest::{Manifest, Mode, Stability};
 use crate::transform::truncate::budget::{File, Fitted, fit};
 use crate::transform::{heartbeat, tooling};
-use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
+use crate::types::{Error, Result};
 
 /// The base prompt when neither session nor configuration has one.
 const DEFAULT_BASE: &str = "You are a personal assistant.";
@@ -57,18 +55,26 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     let sources = sources(subject.main);
     let mut wave: Vec<Request> = sources
         .iter()
-        .map(|source| get(source.key(&subject)))
+        .map(|source| load::get(source.key(&subject), source.daily(), policy.shape))
         .collect();
     wave.extend(skills::list_requests(&subject.agent));
     let mut answers = store.read(wave)?.into_iter();
+    let prefix = agent_prefix(&subject.agent);
     let mut problems = Vec::new();
     let mut found = Vec::new();
     for source in sources {
         let key = source.key(&subject);
-        let blob = blob(answers.next(), &key)?;
+        let blob = load::blob(answers.next(), &key)?;
         found.extend(blob.map(|blob| Found {
             source,
-            file: read_file(source, key, blob, &subject, &mut problems),
+            file: load::read_file(
+                key,
+                prefix.as_str(),
+                source.daily(),
+                policy.shape,
+                blob,
+                &mut problems,
+            ),
         }));
     }
     let first_pages = skills::pages_of(&subject.agent, answers.collect())?;
@@ -80,10 +86,10 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
         Mode::Normal
     };
     let [own_skills, _] = &first_pages;
-    let seen = !found.is_empty() || holds_something(own_skills);
+    let seen = !found.is_empty() || presence::holds_something(own_skills);
     let catalogue = match mode {
         Mode::Normal => {
-            let probe = (!seen).then(|| probe(&subject));
+            let probe = (!seen).then(|| presence::probe(&subject.agent));
             let loaded = skills::load(&store, &subject.agent, first_pages, probe, &conditions)?;
             Some(loaded)
         }
@@ -92,7 +98,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     let probed = catalogue
         .as_ref()
         .and_then(|catalogue| catalogue.rider.clone());
-    let home_exists = seen || exists(probed, &subject)?;
+    let home_exists = seen || presence::exists(probed, &subject.agent)?;
 
     let order = order(mode);
     let mut files: Vec<Found> = order
@@ -180,6 +186,15 @@ fn subject(request: &AssembleRequest) -> Result<Subject> {
             "session-key {:?} is not in canonical form, and it decides who sees the long-term memory: write {session}",
             request.session_key
         )));
+    }
+    if request
+        .main_key
+        .as_deref()
+        .is_some_and(|key| trim(key).is_empty())
+    {
+        return Err(Error::invalid(
+            "main-key is empty: leave it out for `main`, or name what main sessions are called",
+        ));
     }
     let main = session.is_main(request.main_key.as_deref());
     let (today, yesterday) = days(request.now_ms, request.utc_offset_minutes)?;
@@ -310,94 +325,6 @@ impl Found {
                 Stability::Stable
             },
         }
-    }
-}
-
-fn get(key: String) -> Request {
-    Request::Get(GetRequest {
-        key,
-        range: Range::Span {
-            start_bytes: 0,
-            length_bytes: WORKSPACE_FILE_BYTES_MAX,
-        },
-        kind: BodyKind::Text,
-    })
-}
-
-/// A workspace file that cannot be read fails the call: an agent without its rules is worse than none.
-fn blob(answer: Option<StoreResult<Answer>>, key: &str) -> Result<Option<Blob>> {
-    match answer {
-        Some(Ok(Answer::Blob(blob))) => Ok(blob),
-        Some(Err(error)) => Err(error.about(key)),
-        _ => Err(Error::new(
-            ErrorCode::Other,
-            format!("{key}: the store gave no answer"),
-        )),
-    }
-}
-
-/// Whether anything at all lies below the agent's prefix. Asked only when no file and no skill was found,
-/// so that the usual prompt pays for no third list.
-fn probe(subject: &Subject) -> Request {
-    Request::List(ListRequest {
-        prefix: agent_prefix(&subject.agent),
-        limit: Some(1),
-        ..ListRequest::default()
-    })
-}
-
-fn exists(probed: Option<StoreResult<Answer>>, subject: &Subject) -> Result<bool> {
-    match probed {
-        Some(Ok(Answer::Listing(listing))) => Ok(holds_something(&listing)),
-        Some(Err(error)) => Err(error.about(&agent_prefix(&subject.agent))),
-        _ => Ok(false),
-    }
-}
-
-fn holds_something(listing: &Listing) -> bool {
-    !listing.entries.is_empty()
-        || !listing.prefixes.is_empty()
-        || !listing.skipped.is_empty()
-        || listing.cursor.is_some()
-}
-
-/// Text of what was read: cut back to a whole character where the read limit split one, damage shown.
-fn read_file(
-    source: Source,
-    key: String,
-    blob: Blob,
-    subject: &Subject,
-    problems: &mut Vec<Problem>,
-) -> File {
-    let size_bytes = blob.stat.size_bytes;
-    let mut bytes = blob.body.into_bytes();
-    if (bytes.len() as u64) < size_bytes {
-        back_to_character(&mut bytes);
-        let message = format!(
-            "is {size_bytes} bytes long; the first {} were read and the rest is not in the prompt",
-            bytes.len()
-        );
-        problems.push(Problem::new(ProblemKind::Truncated, &key, message));
-    }
-    let read_bytes = bytes.len() as u64;
-    let decoded = decode(bytes);
-    if let Some((offset, line)) = decoded.damage {
-        let message = format!(
-            "is not UTF-8 at byte {offset}; what cannot be read is shown as U+FFFD: save it as UTF-8"
-        );
-        problems.push(Problem::new(ProblemKind::Repaired, &key, message).on_line(line));
-    }
-    let name = key
-        .strip_prefix(&agent_prefix(&subject.agent))
-        .unwrap_or(&key)
-        .to_owned();
-    File {
-        key,
-        name,
-        daily: source.daily(),
-        text: decoded.text,
-        size_bytes,
-        read_bytes,
     }
 }
 

@@ -2,6 +2,7 @@
 //! `wit/core/prompt.wit`; what each system puts in stands in a file of its own.
 
 mod gsv;
+mod load;
 
 use serde::{Deserialize, Serialize};
 

@@ -19,6 +19,10 @@ pub struct File {
     pub size_bytes: u64,
     /// Bytes that were read.
     pub read_bytes: u64,
+    /// Where in the object they begin.
+    pub read_from: u64,
+    /// Not UTF-8, so offsets in `text` are none in the object.
+    pub damaged: bool,
 }
 
 /// What of a file goes into the prompt.
@@ -154,9 +158,10 @@ fn fit_one(file: &File, share: &Share, policy: &Policy) -> Fitted {
         };
         let shortened = shorten(&file.text, policy, allowance);
         let range = |range: &std::ops::Range<usize>| KeptRange {
-            start_bytes: range.start as u64,
-            end_bytes: range.end as u64,
+            start_bytes: file.read_from + range.start as u64,
+            end_bytes: file.read_from + range.end as u64,
         };
+        let in_object = shortened.ranges.iter().filter(|_| !file.damaged);
         fitted.cuts.push(Cut {
             key: file.key.clone(),
             rule,
@@ -164,15 +169,22 @@ fn fit_one(file: &File, share: &Share, policy: &Policy) -> Fitted {
             limit,
             total: share.size,
             kept: shortened.kept,
-            ranges: shortened.ranges.iter().map(range).collect(),
+            ranges: in_object.map(range).collect(),
         });
         fitted.text = shortened.text;
     }
     if file.read_bytes < file.size_bytes {
-        fitted.text.push_str(&format!(
-            "\n\n[... {} is {} bytes long; only the first {} were read ...]",
+        let which = if file.read_from == 0 { "first" } else { "last" };
+        let marker = format!(
+            "[... {} is {} bytes long; only the {which} {} were read ...]",
             file.name, file.size_bytes, file.read_bytes
-        ));
+        );
+        if file.read_from == 0 {
+            fitted.text.push_str("\n\n");
+            fitted.text.push_str(&marker);
+        } else {
+            fitted.text.insert_str(0, &format!("{marker}\n\n"));
+        }
         fitted.cuts.insert(
             0,
             Cut {
@@ -183,8 +195,8 @@ fn fit_one(file: &File, share: &Share, policy: &Policy) -> Fitted {
                 total: file.size_bytes,
                 kept: file.read_bytes,
                 ranges: vec![KeptRange {
-                    start_bytes: 0,
-                    end_bytes: file.read_bytes,
+                    start_bytes: file.read_from,
+                    end_bytes: file.read_from + file.read_bytes,
                 }],
             },
         );
@@ -267,6 +279,8 @@ mod tests {
             text,
             size_bytes: bytes,
             read_bytes: bytes,
+            read_from: 0,
+            damaged: false,
         }
     }
 

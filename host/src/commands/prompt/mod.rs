@@ -5,7 +5,7 @@ mod request;
 
 use clap::{Args, Subcommand};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Shared;
 use super::call::Caller;
@@ -107,11 +107,20 @@ impl Prompt {
 
     async fn assemble(&self, home: &Home, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, Some(&home.system))?;
-        let request = self.request.to_json(home)?;
+        let mut request = self.request.to_json(home)?;
+        let assumed = match request.contains_key("session-key") {
+            true => None,
+            false => Some(assume_main_session(&caller, home, &mut request).await?),
+        };
         let answer = caller
             .call("prompt", "assemble", json!({ "request": request }))
             .await?;
         let read: Answer = serde_json::from_value(answer.clone())?;
+        if let Some(key) = assumed {
+            eprintln!(
+                "haversack: no --session given: assuming the main session {key}, which sees MEMORY.md"
+            );
+        }
         output::problems(&read.problems);
         if !read.home_exists && !self.new {
             let message = format!(
@@ -137,6 +146,25 @@ impl Prompt {
         }
         output::text(&read.text)
     }
+}
+
+/// The key of the main session, put into a request that has none. Systems without sessions answer their own
+/// error to what stands there then.
+async fn assume_main_session(
+    caller: &Caller,
+    home: &Home,
+    request: &mut Map<String, Value>,
+) -> anyhow::Result<String> {
+    let key = if home.system == "gsv" {
+        let main_key = request.get("main-key").cloned().unwrap_or(Value::Null);
+        let arguments = json!({ "agent": home.id, "main-key": main_key, "conversation": "main" });
+        let session = caller.call("layout", "session-key-of", arguments).await?;
+        session["key"].as_str().unwrap_or_default().to_owned()
+    } else {
+        String::new()
+    };
+    request.insert("session-key".into(), json!(key));
+    Ok(key)
 }
 
 fn print_sections(answer: &Answer) -> anyhow::Result<()> {

@@ -110,7 +110,8 @@ fn titled_file(text: &str) -> Result<(String, PathBuf), String> {
 }
 
 impl RequestOptions {
-    pub fn to_json(&self, home: &Home) -> anyhow::Result<Value> {
+    /// The request, without a session key where neither a flag nor the JSON gives one.
+    pub fn to_json(&self, home: &Home) -> anyhow::Result<Map<String, Value>> {
         let mut request = self.base_request()?;
         request.insert("home".into(), home.to_json());
         let mut set = |name: &str, value: Option<Value>| {
@@ -130,16 +131,36 @@ impl RequestOptions {
                 Some(parse(&read_text(file)?, &file.display().to_string())?),
             );
         }
-        self.defaults(home, &mut request)?;
+        if !request.contains_key("now-ms") {
+            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+            request.insert("now-ms".into(), json!(u64::try_from(now.as_millis())?));
+        }
+        request
+            .entry("utc-offset-minutes")
+            .or_insert_with(|| json!(0));
+        self.add_sections(&mut request)?;
+        self.add_runtime(&mut request)?;
+        let environment = request.remove("environment").unwrap_or(Value::Null);
+        request.insert("environment".into(), self.environment.over(environment)?);
+        Ok(request)
+    }
 
+    fn add_sections(&self, request: &mut Map<String, Value>) -> anyhow::Result<()> {
         let sections = request.entry("sections").or_insert_with(|| json!([]));
         for (title, file) in &self.section {
             let Value::Array(sections) = &mut *sections else {
-                anyhow::bail!("sections of the request is no list")
+                return Err(wrong("`sections` of the request is no list"));
             };
             sections.push(json!({ "title": title, "text": read_text(file)? }));
         }
+        Ok(())
+    }
+
+    fn add_runtime(&self, request: &mut Map<String, Value>) -> anyhow::Result<()> {
         let runtime = request.entry("runtime").or_insert_with(|| json!({}));
+        let Value::Object(runtime) = runtime else {
+            return Err(wrong("`runtime` of the request is no object"));
+        };
         let given = [
             ("model", &self.model),
             ("time-zone", &self.time_zone),
@@ -149,14 +170,12 @@ impl RequestOptions {
             .into_iter()
             .filter_map(|(name, value)| Some((name, value.as_ref()?)))
         {
-            runtime[name] = json!(value);
+            runtime.insert(name.into(), json!(value));
         }
         if !self.host.is_empty() {
-            runtime["hosts"] = json!(self.host);
+            runtime.insert("hosts".into(), json!(self.host));
         }
-        let environment = request.remove("environment").unwrap_or(Value::Null);
-        request.insert("environment".into(), self.environment.over(environment)?);
-        Ok(Value::Object(request))
+        Ok(())
     }
 
     fn base_request(&self) -> anyhow::Result<Map<String, Value>> {
@@ -165,31 +184,11 @@ impl RequestOptions {
         };
         match parse(&read_text(file)?, &file.display().to_string())? {
             Value::Object(members) => Ok(members),
-            _ => anyhow::bail!("{}: a request is a JSON object", file.display()),
+            _ => Err(wrong(&format!(
+                "{}: a request is a JSON object",
+                file.display()
+            ))),
         }
-    }
-
-    /// What the contract requires and the command line may leave out, said where it matters.
-    fn defaults(&self, home: &Home, request: &mut Map<String, Value>) -> anyhow::Result<()> {
-        if !request.contains_key("session-key") {
-            let main_key = request
-                .get("main-key")
-                .and_then(Value::as_str)
-                .unwrap_or("main");
-            let key = format!("agent:{}:{main_key}", home.id);
-            eprintln!(
-                "haversack: no --session given: assuming the main session {key}, which sees MEMORY.md"
-            );
-            request.insert("session-key".into(), json!(key));
-        }
-        if !request.contains_key("now-ms") {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-            request.insert("now-ms".into(), json!(u64::try_from(now.as_millis())?));
-        }
-        request
-            .entry("utc-offset-minutes")
-            .or_insert_with(|| json!(0));
-        Ok(())
     }
 
     /// A preset by name, else a policy from a file.
@@ -205,6 +204,10 @@ impl RequestOptions {
             json!({ "custom": parse(&read_text(&PathBuf::from(budget))?, budget)? }),
         ))
     }
+}
+
+fn wrong(message: &str) -> anyhow::Error {
+    Failure::new(Code::Invalid, message).into()
 }
 
 fn parse(text: &str, name: &str) -> anyhow::Result<Value> {

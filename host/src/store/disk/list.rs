@@ -195,8 +195,9 @@ impl Page {
     }
 }
 
-/// Whether any key after `after` lies in `directory`, whose path is `at`. Stops at the first. An error
-/// when there is none but something could not be looked at.
+/// Whether anything after `after` lies in `directory`, whose path is `at`. Stops at the first. An error
+/// when there is nothing but something could not be looked at. A link or a pipe counts, although it is
+/// no key: who then asks for it learns the cause, where a folder left out would hide it without a word.
 fn holds_key(directory: OwnedFd, at: &[u8], after: &[u8]) -> Result<bool, Errno> {
     let (directory, names) = names_in(directory, at)?;
     let parent = directory.fd()?;
@@ -211,8 +212,8 @@ fn holds_key(directory: OwnedFd, at: &[u8], after: &[u8]) -> Result<bool, Errno>
             continue;
         }
         let stat = fs::statat(parent, &name, AtFlags::SYMLINK_NOFOLLOW);
-        let is_file = stat.is_ok_and(|stat| Stamp::new(&stat).kind == FileType::RegularFile);
-        if is_file && *full > *after {
+        let lies_there = stat.is_ok_and(|stat| Stamp::new(&stat).kind != FileType::Directory);
+        if lies_there && *full > *after {
             return Ok(true);
         }
     }
