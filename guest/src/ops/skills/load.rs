@@ -102,7 +102,7 @@ struct Found {
 /// A store that is unavailable fails the call. Any other error on a file hides that skill as
 /// unreadable. Where both roots have a directory both files are read in the same wave, because only
 /// then it is known whether the agent's own is a skill and so hides the global one. `rider` is a
-/// request of the caller's own that goes into the first wave of files.
+/// request of the caller's own that goes into the last wave of files.
 pub fn load(
     store: &Metered<'_>,
     agent: &AgentId,
@@ -120,9 +120,12 @@ pub fn load(
     }
     let mut rider = rider;
     let mut rider_answer = None;
-    for part in parts {
+    let last = parts.len().saturating_sub(1);
+    for (number, part) in parts.into_iter().enumerate() {
         let files = part.iter().map(|(place, _)| get_request(place.key()));
-        let mut answers = store.read(files.chain(rider.take()).collect())?;
+        // The last wave is the one with room.
+        let riding = if number == last { rider.take() } else { None };
+        let mut answers = store.read(files.chain(riding).collect())?;
         if answers.len() > part.len() {
             rider_answer = answers.pop();
         }

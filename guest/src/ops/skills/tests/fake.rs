@@ -57,7 +57,24 @@ impl Fake {
     }
 
     fn list(&self, list: &ListRequest) -> Listing {
-        assert!(list.delimiter && list.prefix.ends_with('/'));
+        assert!(list.prefix.ends_with('/'));
+        if !list.delimiter {
+            // The probe for a home: one key is enough.
+            let key = self
+                .objects
+                .keys()
+                .find(|key| key.starts_with(&list.prefix));
+            let entry = |key: &String| crate::store::Entry {
+                key: key.clone(),
+                size_bytes: 0,
+                modified_ms: 0,
+                version: None,
+            };
+            return Listing {
+                entries: key.map(entry).into_iter().collect(),
+                ..Listing::default()
+            };
+        }
         let mut prefixes: Vec<String> = self
             .objects
             .keys()
