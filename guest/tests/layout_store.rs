@@ -229,7 +229,7 @@ fn what_is_not_there_says_how_to_go_on() {
     let store = mixed();
     let error = contents(&store, &home("gsv:her"), None).unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
-    assert!(error.message.contains("layout.homes"), "{}", error.message);
+    assert!(error.message.contains("haversack ls"), "{}", error.message);
     assert!(error.message.contains("agents/her/"), "{}", error.message);
 
     let error = contents(&store, &home("gsv:no good"), None).unwrap_err();
