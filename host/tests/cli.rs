@@ -50,7 +50,12 @@ fn fails(output: &Output, code: i32, names: &[&str]) {
         "a failure prints nothing on standard output"
     );
     let message = err(output);
-    let last = message.lines().last().unwrap_or_default();
+    assert_eq!(message.lines().count(), 1, "more than one line: {message}");
+    assert!(
+        !message.contains("Error {") && !message.contains("Code::"),
+        "{message}"
+    );
+    let last = message.trim_end();
     for name in names {
         assert!(last.contains(name), "{last:?} does not name {name:?}");
     }

@@ -91,7 +91,6 @@ impl List {
             .call("skills", "catalogue", json!({ "request": request }))
             .await?;
         let catalogue: Catalogue = serde_json::from_value(answer.clone())?;
-        output::problems(&catalogue.problems);
         if !catalogue.home_exists {
             let message = format!(
                 "there is no {} in {}: `haversack ls` lists the homes there",
@@ -99,6 +98,7 @@ impl List {
             );
             return Err(Failure::new(Code::NotFound, message).into());
         }
+        output::problems(&catalogue.problems);
         if shared.json {
             return output::json(&answer);
         }

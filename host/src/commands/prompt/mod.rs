@@ -116,12 +116,6 @@ impl Prompt {
             .call("prompt", "assemble", json!({ "request": request }))
             .await?;
         let read: Answer = serde_json::from_value(answer.clone())?;
-        if let Some(key) = assumed {
-            eprintln!(
-                "haversack: no --session given: assuming the main session {key}, which sees MEMORY.md"
-            );
-        }
-        output::problems(&read.problems);
         if !read.home_exists && !self.new {
             let message = format!(
                 "there is no {home} in {}: `haversack ls` lists the homes there; --new goes on with an empty one",
@@ -129,6 +123,12 @@ impl Prompt {
             );
             return Err(Failure::new(Code::NotFound, message).into());
         }
+        if let Some(key) = assumed {
+            eprintln!(
+                "haversack: no --session given: assuming the main session {key}, which sees MEMORY.md"
+            );
+        }
+        output::problems(&read.problems);
         if shared.json {
             return output::json(&answer);
         }
