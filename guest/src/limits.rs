@@ -6,6 +6,8 @@ pub const VALUE_BYTES_MAX: u64 = 8 << 20;
 pub const WAVE_REQUESTS_MAX: usize = 256;
 /// Bytes of answers in one wave.
 pub const WAVE_BYTES_MAX: u64 = 16 << 20;
+/// Keys in one delete: what S3 takes at once.
+pub const DELETE_KEYS_MAX: usize = 1_000;
 /// Keys in one list page.
 pub const LIST_PAGE_MAX: u32 = 1_000;
 

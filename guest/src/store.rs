@@ -3,7 +3,7 @@
 
 use std::cell::Cell;
 
-use crate::limits::{WAVE_BYTES_MAX, WAVE_REQUESTS_MAX};
+use crate::limits::{DELETE_KEYS_MAX, WAVE_BYTES_MAX, WAVE_REQUESTS_MAX};
 use crate::types::{Cost, Error, ErrorCode};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -223,6 +223,71 @@ impl<'a> Metered<'a> {
             answers.extend(self.read_one_wave(part)?);
         }
         Ok(answers)
+    }
+
+    /// Write an object whole and answer its version.
+    pub fn put(&self, key: &str, body: Body, options: PutOptions) -> StoreResult<String> {
+        self.count_write(body.as_bytes().len());
+        self.inner.put(key, body, options)
+    }
+
+    /// Add to the end of an object of exactly `at_bytes`, and answer its new size.
+    pub fn append(&self, key: &str, body: Body, at_bytes: u64) -> StoreResult<u64> {
+        self.count_write(body.as_bytes().len());
+        self.inner.append(key, body, at_bytes)
+    }
+
+    /// Make one object of several; its bytes pass by the core and are not counted.
+    pub fn concat(
+        &self,
+        sources: Vec<Source>,
+        to: &str,
+        options: PutOptions,
+    ) -> StoreResult<String> {
+        self.count_write(0);
+        self.inner.concat(sources, to, options)
+    }
+
+    /// Delete objects, an answer each in order; a request for each 1,000.
+    ///
+    /// Errors only when the host answers with another number of answers.
+    pub fn delete(&self, keys: Vec<String>) -> Result<Vec<StoreResult<()>>, Error> {
+        let mut answers = Vec::with_capacity(keys.len());
+        let mut keys = keys.into_iter().peekable();
+        while keys.peek().is_some() {
+            let part: Vec<String> = keys.by_ref().take(DELETE_KEYS_MAX).collect();
+            let expected = part.len();
+            self.count_write(0);
+            let part = self.inner.delete(part);
+            if part.len() != expected {
+                return Err(Error::new(
+                    ErrorCode::Other,
+                    format!(
+                        "the host's blob store answered a delete of {expected} keys with {} \
+                         answers; is an asynchronous store bound to a synchronous build?",
+                        part.len()
+                    ),
+                ));
+            }
+            answers.extend(part);
+        }
+        Ok(answers)
+    }
+
+    /// Whether the store takes `append`.
+    pub fn appends(&self) -> bool {
+        let described = self.inner.describe();
+        described
+            .iter()
+            .any(|(name, value)| name == "append" && value == "yes")
+    }
+
+    fn count_write(&self, bytes: usize) {
+        let mut cost = self.cost.get();
+        cost.waves += 1;
+        cost.requests += 1;
+        cost.bytes_written += bytes as u64;
+        self.cost.set(cost);
     }
 
     fn read_one_wave(&self, wave: Vec<Request>) -> Result<Vec<StoreResult<Answer>>, Error> {

@@ -39,4 +39,34 @@ pub trait BlobStore: Send + Sync {
         options: PutOptions,
     ) -> BoxFuture<'_, Result<String, Error>>;
     fn delete(&self, keys: Vec<String>) -> BoxFuture<'_, Vec<Result<(), Error>>>;
+
+    /// Begin an object of any size, for hosts only: copies, imports, media. The guest knows no such call.
+    ///
+    /// The condition is `always` or `if-absent`, checked when it is finished.
+    fn upload(
+        &self,
+        key: String,
+        _options: PutOptions,
+    ) -> BoxFuture<'_, Result<Box<dyn Upload + '_>, Error>> {
+        let message = format!("key {}: this store takes no uploads", key::shown(&key));
+        Box::pin(std::future::ready(Err(check::error(
+            ErrorCode::Unsupported,
+            message,
+        ))))
+    }
+}
+
+/// An object that is being written in parts. Nothing is seen under its key before it is finished; one
+/// that is dropped leaves at most scratch, which the store sweeps.
+pub trait Upload: Send {
+    /// Add `part`, of any length up to the value limit, to the end.
+    fn write(&mut self, part: Vec<u8>) -> BoxFuture<'_, Result<(), Error>>;
+    /// Make the object appear, durably, and answer its version.
+    fn finish<'a>(self: Box<Self>) -> BoxFuture<'a, Result<String, Error>>
+    where
+        Self: 'a;
+    /// Give it up and remove what was stored of it.
+    fn abort<'a>(self: Box<Self>) -> BoxFuture<'a, Result<(), Error>>
+    where
+        Self: 'a;
 }
