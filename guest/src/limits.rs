@@ -42,3 +42,12 @@ pub const HOMES_PROBED_MAX: usize = WAVE_REQUESTS_MAX;
 pub const JSON_DEPTH_MAX: usize = 127;
 /// Size of a JSON document that `documents.set-member` edits.
 pub const JSON_DOCUMENT_BYTES_MAX: usize = 8 << 20;
+
+// gsv: archives, compaction, media.
+
+/// Raw bytes of one piece of an archive, compressed on its own.
+pub const ARCHIVE_PIECE_RAW_BYTES_MAX: usize = 4 << 20;
+/// Of 1 to 10, for archives. Chosen by measurement; see `format/gzip/tests.rs`.
+pub const ARCHIVE_DEFLATE_LEVEL: u8 = 4;
+/// Raw bytes that reading an archive gives in one step, whatever the archive claims.
+pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;

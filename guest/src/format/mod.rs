@@ -2,6 +2,9 @@
 //! store and no key.
 
 pub mod front_matter;
+pub mod gzip;
 pub mod json_member;
+pub mod jsonl;
+pub mod message;
 pub mod skill;
 pub mod text;
