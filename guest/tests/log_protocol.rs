@@ -220,7 +220,7 @@ fn a_log_from_elsewhere_is_taken_over_without_reading_it_whole() {
         .flat_map(|number| entry(number, 300).bytes)
         .collect();
     bucket.insert(HEAD, &foreign);
-    let mut next = 100_000;
+    let mut next = 30_000;
     while bucket.keys(&format!("{BELOW}old/")).is_empty() {
         bucket.bytes_read.set(0);
         append(&bucket, next, 300).unwrap();
