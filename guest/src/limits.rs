@@ -51,6 +51,9 @@ pub const ARCHIVE_PIECE_RAW_BYTES_MAX: usize = 4 << 20;
 pub const ARCHIVE_DEFLATE_LEVEL: u8 = 4;
 /// Raw bytes that reading an archive gives in one step, whatever the archive claims.
 pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;
+/// Blocks of a message that are told apart; a message of more is shown as it stands. A parsed block takes
+/// many times the bytes of the shortest one.
+pub const MESSAGE_BLOCKS_MAX: usize = 10_000;
 /// Tokens of an image, in every role, whatever its size (spec: gsv, Compaction).
 pub const IMAGE_TOKENS: u64 = 1_600;
 /// Tokens left free for the model's answer, unless the caller says otherwise.
