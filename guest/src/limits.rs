@@ -92,6 +92,9 @@ pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;
 pub const ARCHIVE_READ_BYTES: u64 = 4 << 20;
 /// Pieces that are joined in one step; every store takes so many.
 pub const ARCHIVE_CONCAT_SOURCES_MAX: usize = 256;
+/// Blocks of a message that are told apart; a message of more is shown as it stands. A parsed block takes
+/// many times the bytes of the shortest one.
+pub const MESSAGE_BLOCKS_MAX: usize = 10_000;
 /// Tokens of an image, in every role, whatever its size (spec: gsv, Compaction).
 pub const IMAGE_TOKENS: u64 = 1_600;
 /// Tokens left free for the model's answer, unless the caller says otherwise.
