@@ -20,6 +20,7 @@ mod lists;
 mod metadata;
 mod races;
 mod reads;
+mod upload;
 mod values;
 mod writes;
 
@@ -168,6 +169,16 @@ pub const CHECKS: &[Check] = checks! {
         refused: "`to` may not be a source; keys and numbers keep their rules.",
         large: "Make one object of several, streaming.",
         over_64_mib: "Above 64 MiB only `if-absent` is taken.",
+    }
+    upload {
+        joins: "The parts of an upload, in order, are one object; its version is the one that a head answers.",
+        of_nothing: "No parts make an empty object.",
+        seen_when_finished: "Nothing is seen under an upload's key before it is finished.",
+        aborts: "An upload that is given up, or dropped, leaves nothing under its key.",
+        conditions: "Always or if-absent, checked when the upload is finished.",
+        keeps_options: "Content type and metadata are those that the upload began with.",
+        refused: "A key that breaks a rule is answered with `invalid`; a part over the value limit with `too-large`.",
+        over_64_mib: "An object of any size.",
     }
     races {
         creates: "If-absent: of many that race, one wins.",
