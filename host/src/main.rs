@@ -10,7 +10,9 @@ use clap::Parser;
 fn main() -> ExitCode {
     let line = commands::Line::parse();
     let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_time()
+        .enable_all()
+        // Each thread keeps some of the memory that it once had: a copy of large objects must not multiply that.
+        .max_blocking_threads(4)
         .build()
     {
         Ok(runtime) => runtime,

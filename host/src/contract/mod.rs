@@ -39,6 +39,29 @@ pub struct Check {
     run: for<'a> fn(&'a Context<'a>) -> BoxFuture<'a, Checked>,
 }
 
+impl Check {
+    /// Run on `store` below `prefix`, and clear what it left.
+    pub async fn run(&self, store: &dyn BlobStore, prefix: &str) -> Outcome {
+        let context = Context::new(store, format!("{prefix}/{}", self.name));
+        let start = Instant::now();
+        let ran = (self.run)(&context).await;
+        let took = start.elapsed();
+        // What the check left is in the way of nothing but the user.
+        let ran = context.clear().await.and(ran);
+        let verdict = match ran {
+            Ok(()) => Verdict::Passed,
+            Err(Stop::Failed(what)) => Verdict::Failed(what),
+            Err(Stop::Skipped(reason)) => Verdict::Skipped(reason),
+        };
+        Outcome {
+            name: self.name,
+            sentence: self.sentence,
+            verdict,
+            took,
+        }
+    }
+}
+
 /// How a check went.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
@@ -214,23 +237,15 @@ pub async fn run(
         return outcomes;
     }
     for check in CHECKS {
-        let context = Context::new(store, format!("{prefix}/{}", check.name));
-        let start = Instant::now();
-        let ran = (check.run)(&context).await;
-        let took = start.elapsed();
-        // What the check left is in the way of nothing but the user.
-        let ran = context.clear().await.and(ran);
-        let verdict = match ran {
-            Ok(()) => Verdict::Passed,
-            Err(Stop::Failed(what)) => Verdict::Failed(what),
-            Err(Stop::Skipped(reason)) => Verdict::Skipped(reason),
-        };
-        note(Outcome {
-            name: check.name,
-            sentence: check.sentence,
-            verdict,
-            took,
-        });
+        note(check.run(store, prefix).await);
     }
     outcomes
+}
+
+/// Delete everything below `prefix`: what a check that was not run to its end has left.
+pub async fn clear(store: &dyn BlobStore, prefix: &str) -> Result<(), String> {
+    match Context::new(store, prefix.to_owned()).clear().await {
+        Ok(()) => Ok(()),
+        Err(Stop::Failed(what) | Stop::Skipped(what)) => Err(what),
+    }
 }

@@ -102,6 +102,20 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Everything that was found in the source.
+    pub fn looked_at(&self) -> u64 {
+        let settled = [
+            self.copied,
+            self.replaced,
+            self.equal,
+            self.different,
+            self.failed,
+            self.gone,
+        ];
+        let objects: u64 = settled.iter().map(|count| count.objects).sum();
+        objects + self.skipped
+    }
+
     fn note(&mut self, size_bytes: u64, outcome: &Outcome) {
         let count = match outcome {
             Outcome::Copied => &mut self.copied,

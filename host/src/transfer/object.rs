@@ -186,12 +186,16 @@ impl Transfer<'_> {
             metadata: Vec::new(),
         };
         let uploaded = self.upload(&beside, source, if_absent, None, hash, told);
-        let version = uploaded.await??;
-        let from = Source {
-            key: beside.clone(),
-            if_match: Some(version),
+        let made = match uploaded.await? {
+            Ok(version) => {
+                let from = Source {
+                    key: beside.clone(),
+                    if_match: Some(version),
+                };
+                self.to.concat(vec![from], key.to_owned(), options).await
+            }
+            failed => failed,
         };
-        let made = self.to.concat(vec![from], key.to_owned(), options).await;
         let removed = self.to.delete(vec![beside]).await;
         if let Some(Err(error)) = removed.into_iter().find(Result::is_err) {
             return Err(error.into());
