@@ -11,7 +11,7 @@ fn main() -> ExitCode {
     let line = commands::Line::parse();
     let runtime = match tokio::runtime::Builder::new_current_thread()
         .enable_all()
-        // Each thread keeps some of the memory that it once had: a copy of large objects must not multiply that.
+        // Each keeps some of the memory that it once had, which a copy of large objects multiplies.
         .max_blocking_threads(4)
         .build()
     {

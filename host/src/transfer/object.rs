@@ -53,12 +53,16 @@ impl Transfer<'_> {
             tell: self.tell,
             left_bytes: AtomicU64::new(size_bytes),
         };
-        let mut looks = 1;
+        let mut looks = 0;
+        let mut replace = self.options.replace;
         let outcome = loop {
-            match self.look(&key, size_bytes, &told).await {
+            looks += 1;
+            match self.look(&key, size_bytes, replace, &told).await {
                 Ok(outcome) => break outcome,
-                Err(Problem::Changed(_)) if looks < LOOKS_MAX => looks += 1,
-                Err(Problem::Changed(error) | Problem::Failed(error)) => {
+                Err(Problem::Changed(_)) if looks < LOOKS_MAX => {}
+                // Nobody asked to write over what came there only now.
+                Err(Problem::Taken(_)) if looks < LOOKS_MAX => replace = false,
+                Err(Problem::Changed(error) | Problem::Taken(error) | Problem::Failed(error)) => {
                     break Outcome::Failed(error);
                 }
                 Err(Problem::Gone) => break Outcome::Gone,
@@ -73,7 +77,13 @@ impl Transfer<'_> {
         (size_bytes, outcome)
     }
 
-    async fn look(&self, key: &str, size_bytes: u64, told: &Told<'_>) -> Result<Outcome, Problem> {
+    async fn look(
+        &self,
+        key: &str,
+        size_bytes: u64,
+        replace: bool,
+        told: &Told<'_>,
+    ) -> Result<Outcome, Problem> {
         let Some(there) = head(self.to, key).await? else {
             if self.options.dry_run {
                 return Ok(Outcome::Copied);
@@ -90,7 +100,7 @@ impl Transfer<'_> {
         };
         match found {
             None => Ok(Outcome::Equal),
-            Some(difference) if !self.options.replace => Ok(Outcome::Different(difference)),
+            Some(difference) if !replace => Ok(Outcome::Different(difference)),
             Some(_) => {
                 if !self.options.dry_run {
                     self.write(key, size_bytes, Some(&there), told).await?;
@@ -151,7 +161,7 @@ impl Transfer<'_> {
             Ok(version) => Some(version),
             // What is read back tells.
             Err(error) if error.code == ErrorCode::OutcomeUnknown => None,
-            Err(error) if error.code == ErrorCode::Conflict => return Err(Problem::Changed(error)),
+            Err(error) if error.code == ErrorCode::Conflict => return Err(Problem::Taken(error)),
             Err(error) => return Err(error.into()),
         };
         self.read_back(key, &source.stat, hash, version, told).await
@@ -230,7 +240,7 @@ impl Transfer<'_> {
         let problem = match (problem, seen) {
             (None, Some(seen)) => match head(self.to, key).await {
                 Ok(Some(stat)) if stat.version == seen => None,
-                Ok(_) => Some(Problem::Changed(unsettled(
+                Ok(_) => Some(Problem::Taken(unsettled(
                     key,
                     "somebody wrote it in the target meanwhile",
                 ))),

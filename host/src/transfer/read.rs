@@ -18,6 +18,8 @@ pub const PART_BYTES: u64 = VALUE_BYTES_MAX;
 pub enum Problem {
     /// Somebody wrote meanwhile: worth another look. The error is for when there is no more.
     Changed(Error),
+    /// The same in the target: worth a look, but not worth writing over.
+    Taken(Error),
     /// It is not in the source any more.
     Gone,
     Failed(Error),
