@@ -295,3 +295,26 @@ async fn the_longest_key_has_its_prefix_in_it() {
     assert_eq!(over.code, ErrorCode::TooLarge);
     assert!(over.message.contains("over the 1020 that"), "{over:?}");
 }
+
+#[tokio::test]
+async fn below_a_prefix_that_leaves_little_room_the_checks_of_long_keys_do_not_apply() {
+    use haversack_host::contract::{CHECKS, Verdict};
+    // The checks' own prefixes take up to 27 bytes with their slash, and a segment of 255 must fit.
+    for (scope_bytes, applies) in [(600, true), (900, false)] {
+        let scope = vec!["p".repeat(99); 10].join("/")[..scope_bytes - 1].to_owned();
+        let inner = Arc::new(MemoryStore::new(true));
+        let scoped = ScopedStore::new(inner, scope).expect("a prefix");
+        for check in CHECKS
+            .iter()
+            .filter(|check| check.name.starts_with("keys/"))
+        {
+            let outcome = check.run(&scoped, "check").await;
+            let long = check.name.ends_with("limits");
+            match outcome.verdict {
+                Verdict::Passed => assert!(applies || !long, "{}", check.name),
+                Verdict::Skipped(_) => assert!(!applies && long, "{}", check.name),
+                Verdict::Failed(what) => panic!("{}: {what}", check.name),
+            }
+        }
+    }
+}
