@@ -5,6 +5,7 @@ pub mod check;
 pub mod disk;
 pub mod key;
 pub mod memory;
+pub mod scoped;
 pub mod value;
 
 use std::future::Future;
@@ -17,6 +18,7 @@ pub use crate::bindings::blobs::{
 
 pub use disk::DiskStore;
 pub use memory::MemoryStore;
+pub use scoped::ScopedStore;
 
 /// A future that can cross threads, so that `dyn BlobStore` is possible.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;
