@@ -31,7 +31,6 @@
 //! Editors take no locks: what they save between a put's check and its rename is lost. Metadata of an
 //! object that is removed by hand stays until the key is written or deleted again.
 
-mod backoff;
 mod beneath;
 mod concat;
 mod errors;
@@ -50,7 +49,7 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use self::backoff::Backoff;
+use super::backoff::Backoff;
 use self::beneath::Root;
 use self::metadata::Reader;
 use super::check::{self, error};
