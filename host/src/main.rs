@@ -10,7 +10,7 @@ use clap::Parser;
 fn main() -> ExitCode {
     let line = commands::Line::parse();
     let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_time()
+        .enable_all()
         .build()
     {
         Ok(runtime) => runtime,

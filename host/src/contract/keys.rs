@@ -75,8 +75,19 @@ fn name_for(c: &Context<'_>, bytes: usize) -> String {
 pub async fn at_the_limits(c: &Context<'_>) -> Checked {
     let segment = "s".repeat(255);
     let wide = format!("{}x", "é".repeat(127));
-    for name in [&segment, &wide, &name_for(c, 1_024), &name_for(c, 1_023)] {
+    for name in [&segment, &wide] {
         c.put(name, "x").await?;
+        ensure_eq!(c.get(name).await?.0, b"x", "the object of a long name");
+    }
+    for name in [&name_for(c, 1_024), &name_for(c, 1_023)] {
+        match c.try_put(name, "x", options(Condition::Always)).await {
+            // Below a prefix of a bucket.
+            Err(refused) if refused.code == ErrorCode::TooLarge => {
+                let reason = "the store's own prefix has its share of the 1,024 bytes";
+                return Err(Stop::Skipped(reason.to_owned()));
+            }
+            put => put?,
+        };
         ensure_eq!(c.get(name).await?.0, b"x", "the object of a long name");
     }
     let listed = c.pages(c.list_request("")).await?.entries;

@@ -69,6 +69,7 @@ impl BlobStore for S3Store {
     ) -> BoxFuture<'_, Result<String, Error>> {
         Box::pin(async move {
             check::check_put(&key, &body, &options)?;
+            stat::check_metadata(&key, &options)?;
             let bytes = value::into_bytes(body).into();
             let outcome = self.bucket.put(&key, bytes, &options).await;
             self.backoff.settle(&key, outcome).await

@@ -39,6 +39,7 @@ pub async fn concat(
     options: &PutOptions,
 ) -> Result<String, Error> {
     check::check_concat(&sources, to, options)?;
+    stat::check_metadata(to, options)?;
     let target = bucket.path(to)?;
     let stats = stats(bucket, &sources).await?;
     let size = sources.iter().map(|source| stats[&source.key].size_bytes).sum();

@@ -3,7 +3,9 @@
 use object_store::{Attribute, Attributes, GetResult};
 
 use super::words;
-use crate::store::{PutOptions, Stat};
+use crate::store::check::{METADATA_BYTES_MAX, error};
+use crate::store::key::shown;
+use crate::store::{Error, ErrorCode, PutOptions, Stat};
 
 /// Everything but the bytes. Names come back in lower case and in order.
 pub fn of(answer: &GetResult) -> Stat {
@@ -24,6 +26,21 @@ pub fn of(answer: &GetResult) -> Stat {
         size_bytes: answer.meta.size,
         modified_ms: u64::try_from(answer.meta.last_modified.timestamp_millis()).unwrap_or(0),
     }
+}
+
+/// Buckets count metadata as its headers carry it, where encoded words are longer than their text.
+pub fn check_metadata(key: &str, options: &PutOptions) -> Result<(), Error> {
+    let header = |(name, value): &(String, String)| name.len() + words::encode(value).len();
+    let size: usize = options.metadata.iter().map(header).sum();
+    if size <= METADATA_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "key {}: metadata has {size} bytes as headers carry it (what is not plain ASCII is encoded), over \
+         {METADATA_BYTES_MAX}; put it into the body",
+        shown(key)
+    );
+    Err(error(ErrorCode::TooLarge, message))
 }
 
 /// What goes with a write.

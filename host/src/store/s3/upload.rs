@@ -45,6 +45,7 @@ pub struct S3Upload {
 pub fn begin(bucket: &Arc<Bucket>, key: String, options: PutOptions) -> Result<S3Upload, Error> {
     let path = bucket.path(&key)?;
     check::check_options(&key, &options)?;
+    stat::check_metadata(&key, &options)?;
     if let Condition::IfMatch(_) = options.condition {
         let message = format!(
             "key {}: an upload takes no if-match; put the object whole, or use a new key",
