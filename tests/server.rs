@@ -2,12 +2,12 @@
 //! with it. Knows how to get it running, not what is tested.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::Arc;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, anyhow, bail, ensure};
 use haversack_host::store::credentials::Credentials;
 use haversack_host::store::s3::faults::Faults;
 use haversack_host::store::s3::{REQUESTS_AT_ONCE, Retry, S3Options};
@@ -20,8 +20,8 @@ const FILES: [&str; 4] = ["package.json", "package-lock.json", ".npmrc", "serve.
 /// A server with one empty bucket. It ends when this is dropped, and when the program ends otherwise.
 pub struct Server {
     child: Child,
-    /// The server reads it to its end, which comes with ours.
-    input: Option<ChildStdin>,
+    /// The server reads its input to the end, which comes with ours.
+    talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
     said: Said,
 }
 
@@ -58,23 +58,34 @@ impl Server {
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
-        let input = child.stdin.take();
-        let output = child.stdout.take().context("no output")?;
-        // Ended by its drop, also when it says nothing of use.
-        let mut server = Server {
-            child,
-            input,
-            said: Said {
-                endpoint: String::new(),
-                bucket: String::new(),
-                access_key_id: String::new(),
-                secret_access_key: String::new(),
-            },
-        };
+        let input = child.stdin.take().context("no input")?;
+        let mut output = BufReader::new(child.stdout.take().context("no output")?);
         let mut line = String::new();
-        BufReader::new(output).read_line(&mut line)?;
-        server.said = serde_json::from_str(&line).context("it does not say where it is")?;
-        Ok(server)
+        let read = output.read_line(&mut line).map_err(anyhow::Error::from);
+        let said = read.and_then(|_| Ok(serde_json::from_str(&line)?));
+        match said.context("it does not say where it is") {
+            Ok(said) => Ok(Server {
+                child,
+                talk: Mutex::new((input, output)),
+                said,
+            }),
+            Err(cause) => {
+                let _ = child.kill();
+                let _ = child.wait();
+                Err(cause)
+            }
+        }
+    }
+
+    /// Put an object of any name, as another program does.
+    pub fn put_foreign(&self, name: &str) -> anyhow::Result<()> {
+        let mut talk = self.talk.lock().map_err(|_| anyhow!("a test broke off"))?;
+        let (input, output) = &mut *talk;
+        writeln!(input, "{}", serde_json::to_string(name)?)?;
+        let mut line = String::new();
+        output.read_line(&mut line)?;
+        ensure!(line == "done\n", "putting {name:?}: {line:?}");
+        Ok(())
     }
 
     pub fn endpoint(&self) -> &str {
@@ -118,8 +129,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        drop(self.input.take());
-        // Its end is as good as certain; a kill makes it so, and the wait leaves no zombie.
+        // The wait leaves no zombie.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

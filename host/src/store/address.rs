@@ -32,7 +32,9 @@ impl Address {
     pub fn parse(text: &str) -> Result<Self, Error> {
         let Some((scheme, rest)) = text.split_once("://") else {
             return match text {
-                "" => Err(invalid("--store is empty: give a directory or a bucket's URL")),
+                "" => Err(invalid(
+                    "--store is empty: give a directory or a bucket's URL",
+                )),
                 path => Ok(Address::Directory(path.into())),
             };
         };
@@ -90,7 +92,8 @@ fn bucket(scheme: &str, rest: &str) -> Result<BucketAddress, Error> {
     }
     let letter = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
     let inner = |byte: u8| letter(byte) || byte == b'-' || byte == b'.';
-    let ends = bucket.bytes().next().is_some_and(letter) && bucket.bytes().last().is_some_and(letter);
+    let ends =
+        bucket.bytes().next().is_some_and(letter) && bucket.bytes().last().is_some_and(letter);
     if !(3..=63).contains(&bucket.len()) || !ends || !bucket.bytes().all(inner) {
         return Err(invalid(format!(
             "--store {scheme}://: {} is no bucket name: 3 to 63 lower-case letters, digits, hyphens \
@@ -101,7 +104,10 @@ fn bucket(scheme: &str, rest: &str) -> Result<BucketAddress, Error> {
     let prefix = prefix.strip_suffix('/').unwrap_or(prefix);
     if !prefix.is_empty() {
         check_key(prefix).map_err(|cause| {
-            invalid(format!("--store {scheme}://{bucket}/…: as a prefix, {}", cause.message))
+            invalid(format!(
+                "--store {scheme}://{bucket}/…: as a prefix, {}",
+                cause.message
+            ))
         })?;
     }
     Ok(BucketAddress {

@@ -49,10 +49,7 @@ pub struct Found {
 type Profile = BTreeMap<String, String>;
 
 /// Look where AWS's own tools look. `environment` answers variables, the home directory among them.
-pub fn find(
-    named: &Named,
-    environment: &dyn Fn(&str) -> Option<String>,
-) -> Result<Found, Error> {
+pub fn find(named: &Named, environment: &dyn Fn(&str) -> Option<String>) -> Result<Found, Error> {
     let variable = |name: &str| environment(name).filter(|value| !value.is_empty());
     let home = |file: &str| variable("HOME").map(|home| Path::new(&home).join(".aws").join(file));
     let profile_named = named.profile.clone().or_else(|| variable("AWS_PROFILE"));
@@ -245,7 +242,8 @@ role_arn = arn:x
             .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
             .collect();
         let path = file.display().to_string();
-        all.entry("AWS_SHARED_CREDENTIALS_FILE".to_owned()).or_insert(path);
+        all.entry("AWS_SHARED_CREDENTIALS_FILE".to_owned())
+            .or_insert(path);
         find(&named, &|name| all.get(name).cloned())
             .map(|found| (found.credentials, found.endpoint, found.region))
             .map_err(|error| error.message)
@@ -277,7 +275,12 @@ role_arn = arn:x
             (Named::default(), &env_profile, "id-env", "hush-env"),
             (profile("work"), &KEYS, "id-work", "hush=work"),
             (flag, &KEYS, "id-flag", "hush-env"),
-            (Named::default(), &[("AWS_PROFILE", "work")], "id-work", "hush=work"),
+            (
+                Named::default(),
+                &[("AWS_PROFILE", "work")],
+                "id-work",
+                "hush=work",
+            ),
         ] {
             let (found, ..) = with(named.clone(), variables).unwrap();
             assert_eq!(found.access_key_id, id, "{named:?} {variables:?}");

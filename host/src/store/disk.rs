@@ -49,9 +49,9 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use super::backoff::Backoff;
 use self::beneath::Root;
 use self::metadata::Reader;
+use super::backoff::Backoff;
 use super::check::{self, error};
 use super::{Answer, BlobStore, Body, BoxFuture, Error, ErrorCode, PutOptions, Request, Source};
 

@@ -8,7 +8,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Method, Request, Response};
-use object_store::aws::{AmazonS3, AmazonS3Builder, AwsAuthorizer, AwsCredential, S3ConditionalPut};
+use object_store::aws::{
+    AmazonS3, AmazonS3Builder, AwsAuthorizer, AwsCredential, S3ConditionalPut,
+};
 use object_store::client::{HttpConnector, HttpRequestBody, ReqwestConnector};
 use object_store::path::Path;
 use object_store::{ClientOptions, RetryConfig, StaticCredentialProvider};
@@ -100,7 +102,10 @@ impl Bucket {
         };
         let failed = |_| {
             // Its message could show more than it should.
-            invalid(format!("no client for the bucket {}: check endpoint and region", options.bucket))
+            invalid(format!(
+                "no client for the bucket {}: check endpoint and region",
+                options.bucket
+            ))
         };
         let client_options = ClientOptions::new()
             .with_allow_http(endpoint.starts_with("http://"))
@@ -166,7 +171,10 @@ impl Bucket {
         }
         Path::parse(&full).map_err(|_| {
             // Our rules are the stricter ones.
-            invalid(format!("key {}: it cannot be written as a path", shown(key)))
+            invalid(format!(
+                "key {}: it cannot be written as a path",
+                shown(key)
+            ))
         })
     }
 
@@ -230,8 +238,13 @@ impl Bucket {
                 source,
             };
             let answer = self.wire.client().execute(request).await;
-            let (parts, body) = answer.map_err(|cause| failed(Box::new(cause)))?.into_parts();
-            let body = body.bytes().await.map_err(|cause| failed(Box::new(cause)))?;
+            let (parts, body) = answer
+                .map_err(|cause| failed(Box::new(cause)))?
+                .into_parts();
+            let body = body
+                .bytes()
+                .await
+                .map_err(|cause| failed(Box::new(cause)))?;
             if parts.status.is_success() {
                 return Ok(Response::from_parts(parts, body));
             }
@@ -249,7 +262,9 @@ impl Bucket {
 
 fn checked_endpoint(endpoint: &str) -> Result<String, Error> {
     let plain = endpoint.trim_end_matches('/');
-    let host = plain.strip_prefix("https://").or_else(|| plain.strip_prefix("http://"));
+    let host = plain
+        .strip_prefix("https://")
+        .or_else(|| plain.strip_prefix("http://"));
     let fine = |host: &str| {
         !host.is_empty()
             && host.bytes().all(|byte| byte.is_ascii_graphic())
@@ -305,7 +320,15 @@ mod tests {
 
     #[test]
     fn encoding_and_back() {
-        for text in ["a b", "é/日本", "50%", "%2F", "a+b&c=d#e?f", "~-._", "\u{10ffff}"] {
+        for text in [
+            "a b",
+            "é/日本",
+            "50%",
+            "%2F",
+            "a+b&c=d#e?f",
+            "~-._",
+            "\u{10ffff}",
+        ] {
             assert_eq!(decoded(&encoded(text)).as_deref(), Some(text));
         }
         assert_eq!(encoded("a b/é+"), "a%20b/%C3%A9%2B");

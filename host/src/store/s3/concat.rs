@@ -13,8 +13,8 @@ use object_store::{GetOptions, GetRange, ObjectStore};
 use super::bucket::Bucket;
 use super::failure::Failure;
 use super::read::{self, about};
-use super::upload::{self, PART_BYTES, PARTS_AT_ONCE};
 use super::stat;
+use super::upload::{self, PART_BYTES, PARTS_AT_ONCE};
 use crate::store::check::{self, CONCAT_CONDITION_BYTES_MAX};
 use crate::store::{Condition, Error, PutOptions, Source, Stat};
 
@@ -42,7 +42,10 @@ pub async fn concat(
     stat::check_metadata(to, options)?;
     let target = bucket.path(to)?;
     let stats = stats(bucket, &sources).await?;
-    let size = sources.iter().map(|source| stats[&source.key].size_bytes).sum();
+    let size = sources
+        .iter()
+        .map(|source| stats[&source.key].size_bytes)
+        .sum();
     check::check_concat_size(to, size, options)?;
 
     if let ([source], Condition::Always) = (&sources[..], &options.condition) {
@@ -51,7 +54,9 @@ pub async fn concat(
         match bucket.copy(&path, version, &target, options).await {
             Ok(Some(version)) => return Ok(version),
             Ok(None) => {}
-            Err(failure) => return Err(source_failed(bucket, &source.key, version, failure, to).await),
+            Err(failure) => {
+                return Err(source_failed(bucket, &source.key, version, failure, to).await);
+            }
         }
     }
     let mut pieces = Vec::new();
@@ -59,11 +64,20 @@ pub async fn concat(
         pieces.extend(cut(bucket, key, &stats[key])?);
     }
     let is_large = size > CONCAT_CONDITION_BYTES_MAX;
-    let at_once = if is_large { PARTS_AT_ONCE } else { PIECES_AT_ONCE };
+    let at_once = if is_large {
+        PARTS_AT_ONCE
+    } else {
+        PIECES_AT_ONCE
+    };
     let mut read = stream::iter(pieces)
         .map(|piece| {
             let bucket = Arc::clone(bucket);
-            async move { bucket.piece(&piece).await.map_err(|failure| (piece, failure)) }
+            async move {
+                bucket
+                    .piece(&piece)
+                    .await
+                    .map_err(|failure| (piece, failure))
+            }
         })
         .buffered(at_once);
     if is_large {
@@ -71,7 +85,9 @@ pub async fn concat(
         while let Some(piece) = read.next().await {
             match piece {
                 Ok(bytes) => upload.add(&bytes).await?,
-                Err((piece, failure)) => return Err(piece_failed(bucket, &piece, failure, to).await),
+                Err((piece, failure)) => {
+                    return Err(piece_failed(bucket, &piece, failure, to).await);
+                }
             }
         }
         return upload.complete().await;
@@ -88,8 +104,13 @@ pub async fn concat(
 
 /// What the sources are, each asked once; a conflict where one is missing or is another.
 async fn stats(bucket: &Bucket, sources: &[Source]) -> Result<BTreeMap<String, Stat>, Error> {
-    let keys: BTreeMap<&str, ()> = sources.iter().map(|source| (source.key.as_str(), ())).collect();
-    let heads = keys.into_keys().map(async |key| (key.to_owned(), bucket.head(key).await));
+    let keys: BTreeMap<&str, ()> = sources
+        .iter()
+        .map(|source| (source.key.as_str(), ()))
+        .collect();
+    let heads = keys
+        .into_keys()
+        .map(async |key| (key.to_owned(), bucket.head(key).await));
     let mut heads: BTreeMap<_, _> = join_all(heads).await.into_iter().collect();
     let mut stats = BTreeMap::new();
     for Source { key, if_match } in sources {

@@ -31,7 +31,9 @@ impl Bucket {
                 deleted[*at] = Some(answer);
             }
         }
-        let alone = alone.into_iter().map(async |(at, path)| (at, self.delete_one(path).await));
+        let alone = alone
+            .into_iter()
+            .map(async |(at, path)| (at, self.delete_one(path).await));
         for (at, answer) in join_all(alone).await {
             deleted[at] = Some(answer);
         }
@@ -40,7 +42,9 @@ impl Bucket {
             .zip(deleted)
             .map(|((key, path), deleted)| {
                 path?;
-                deleted.unwrap_or(Ok(())).map_err(|failure| failure.error(&about(key)))
+                deleted
+                    .unwrap_or(Ok(()))
+                    .map_err(|failure| failure.error(&about(key)))
             })
             .collect()
     }
@@ -60,7 +64,9 @@ impl Bucket {
                     None
                 }
                 Err(failure) if failure.is_not_known() => {
-                    let each = left.iter().map(async |at| (*at, self.delete_one(&paths[*at]).await));
+                    let each = left
+                        .iter()
+                        .map(async |at| (*at, self.delete_one(&paths[*at]).await));
                     for (at, answer) in join_all(each).await {
                         answers[at] = answer;
                     }
@@ -74,7 +80,11 @@ impl Bucket {
                 }
             };
             let transient = |at: &usize| {
-                answers[*at].as_ref().err().filter(|failure| failure.is_transient()).cloned()
+                answers[*at]
+                    .as_ref()
+                    .err()
+                    .filter(|failure| failure.is_transient())
+                    .cloned()
             };
             let again = again.or_else(|| left.iter().find_map(transient));
             match again {
@@ -87,10 +97,7 @@ impl Bucket {
     }
 
     /// One request; an answer for each path, or an error for all.
-    async fn send_batch(
-        &self,
-        paths: Vec<Path>,
-    ) -> object_store::Result<Vec<Result<(), Failure>>> {
+    async fn send_batch(&self, paths: Vec<Path>) -> object_store::Result<Vec<Result<(), Failure>>> {
         let locations = stream::iter(paths.into_iter().map(Ok)).boxed();
         let mut answers = Vec::new();
         let mut stream = self.store.delete_stream(locations);

@@ -37,7 +37,9 @@ impl Failure {
     }
 
     fn has_code(&self, codes: &[&str]) -> bool {
-        self.code.as_deref().is_some_and(|code| codes.contains(&code))
+        self.code
+            .as_deref()
+            .is_some_and(|code| codes.contains(&code))
     }
 
     pub fn is_missing(&self) -> bool {
@@ -95,7 +97,8 @@ impl Failure {
             ),
             None if !self.sent => (
                 ErrorCode::Unavailable,
-                "the bucket's server cannot be reached; check the endpoint and the network".to_owned(),
+                "the bucket's server cannot be reached; check the endpoint and the network"
+                    .to_owned(),
             ),
             None => (
                 ErrorCode::Unavailable,
@@ -113,10 +116,14 @@ impl Failure {
                 ErrorCode::Unavailable,
                 format!("the bucket's server fails ({self}); try again later"),
             ),
-            Some(_) if self.has_code(&["MetadataTooLarge", "KeyTooLongError", "EntityTooLarge"]) => (
-                ErrorCode::TooLarge,
-                format!("it is over a limit of the bucket ({self}); make it smaller"),
-            ),
+            Some(_)
+                if self.has_code(&["MetadataTooLarge", "KeyTooLongError", "EntityTooLarge"]) =>
+            {
+                (
+                    ErrorCode::TooLarge,
+                    format!("it is over a limit of the bucket ({self}); make it smaller"),
+                )
+            }
             Some(status) if status.is_redirection() || self.has_code(&REGION_CODES) => (
                 ErrorCode::Invalid,
                 format!("the bucket is elsewhere ({self}); check the region and the endpoint"),
@@ -188,15 +195,35 @@ mod tests {
     #[test]
     fn what_a_caller_is_told() {
         for (status, code, expected, word) in [
-            (403, Some("AccessDenied"), ErrorCode::Denied, "403 AccessDenied"),
+            (
+                403,
+                Some("AccessDenied"),
+                ErrorCode::Denied,
+                "403 AccessDenied",
+            ),
             (401, None, ErrorCode::Denied, "credentials"),
             (429, None, ErrorCode::Unavailable, "fewer"),
             (503, Some("SlowDown"), ErrorCode::Unavailable, "SlowDown"),
-            (404, Some("NoSuchBucket"), ErrorCode::Invalid, "no such bucket"),
+            (
+                404,
+                Some("NoSuchBucket"),
+                ErrorCode::Invalid,
+                "no such bucket",
+            ),
             (400, Some("MetadataTooLarge"), ErrorCode::TooLarge, "limit"),
             (301, None, ErrorCode::Invalid, "region"),
-            (400, Some("AuthorizationHeaderMalformed"), ErrorCode::Invalid, "region"),
-            (400, Some("InvalidDigest"), ErrorCode::Other, "InvalidDigest"),
+            (
+                400,
+                Some("AuthorizationHeaderMalformed"),
+                ErrorCode::Invalid,
+                "region",
+            ),
+            (
+                400,
+                Some("InvalidDigest"),
+                ErrorCode::Other,
+                "InvalidDigest",
+            ),
         ] {
             let error = answered(status, code).error("key \"o\"");
             assert_eq!(error.code, expected, "{status} {code:?}");

@@ -159,7 +159,10 @@ impl Drop for InFlight {
 impl HttpService for Faulty {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let _in_flight = InFlight::new(&self.faults);
-        let path = request.uri().path_and_query().map_or("", |path| path.as_str());
+        let path = request
+            .uri()
+            .path_and_query()
+            .map_or("", |path| path.as_str());
         match self.faults.next(request.method(), path) {
             None => self.inner.execute(request).await,
             Some(Fault::Answer(status)) => answer(status),

@@ -31,7 +31,9 @@ impl Bucket {
             return Ok(listing);
         }
         let after = request.start_after.clone().unwrap_or_default();
-        let answer = self.ask(&request, &behind(&last).max(after.clone())).await?;
+        let answer = self
+            .ask(&request, &behind(&last).max(after.clone()))
+            .await?;
         let page = Page::read(&answer).map_err(|what| {
             let what = format!("a list of {}: {what}", shown(&request.prefix));
             check::error(ErrorCode::Other, what)
@@ -42,7 +44,8 @@ impl Bucket {
                 continue;
             };
             // A folded prefix may come again behind its own end.
-            if key <= last.as_str() && !last.is_empty() || entry.is_some() && key <= after.as_str() {
+            if key <= last.as_str() && !last.is_empty() || entry.is_some() && key <= after.as_str()
+            {
                 continue;
             }
             if end.as_str() < key {
@@ -88,7 +91,10 @@ impl Bucket {
             ("list-type", "2".to_owned()),
             ("encoding-type", "url".to_owned()),
             ("prefix", self.full(&request.prefix)),
-            ("max-keys", request.limit.unwrap_or(LIST_PAGE_MAX).to_string()),
+            (
+                "max-keys",
+                request.limit.unwrap_or(LIST_PAGE_MAX).to_string(),
+            ),
         ];
         if request.delimiter {
             query.push(("delimiter", "/".to_owned()));
@@ -101,7 +107,8 @@ impl Bucket {
             .map(|(name, value)| format!("{name}={}", encoded(value).replace('/', "%2F")))
             .collect();
         let query = format!("?{}", query.join("&"));
-        let failed = |failure: Failure| failure.error(&format!("a list of {}", shown(&request.prefix)));
+        let failed =
+            |failure: Failure| failure.error(&format!("a list of {}", shown(&request.prefix)));
         let mut tries = self.retry.tries();
         loop {
             match self.send(Method::GET, &query, &[]).await {
@@ -114,9 +121,10 @@ impl Bucket {
 }
 
 /// Where a page goes on behind `last`: a folded prefix is passed with all keys below it.
-fn behind(last: &str) -> String {
+fn behind(request: &ListRequest, last: &str) -> String {
     let mut after = last.to_owned();
-    if last.ends_with('/') {
+    // A foreign key may end with a slash too, and is passed alone.
+    if request.delimiter && last.ends_with('/') && last != request.prefix {
         let room = KEY_BYTES_MAX.saturating_sub(last.len()) / GREATEST.len();
         after.push_str(&GREATEST.repeat(room.clamp(1, 8)));
     }
@@ -127,7 +135,9 @@ fn behind(last: &str) -> String {
 fn is_possible(prefix: &str) -> bool {
     let (folders, rest) = prefix.rsplit_once('/').unwrap_or(("", prefix));
     let whole = prefix.len() > rest.len();
-    let segments = folders.split('/').all(|segment| segment_problem(segment).is_none());
+    let segments = folders
+        .split('/')
+        .all(|segment| segment_problem(segment).is_none());
     prefix.len() <= KEY_BYTES_MAX
         && (!whole || segments)
         && !rest.contains('\\')
@@ -148,7 +158,13 @@ impl Page {
             return Err(GARBLED);
         }
         let is_encoded = xml::text(answer, "EncodingType").as_deref() == Some("url");
-        let key = |text: String| if is_encoded { decoded(&text) } else { Some(text) };
+        let key = |text: String| {
+            if is_encoded {
+                decoded(&text)
+            } else {
+                Some(text)
+            }
+        };
         let mut things = Vec::new();
         for object in xml::elements(answer, "Contents") {
             let name = xml::text(object, "Key").and_then(key).ok_or(GARBLED)?;
@@ -191,7 +207,10 @@ mod tests {
         assert_eq!(names, ["a b+c", "é/"]);
         let entry = page.things[0].1.as_ref().unwrap();
         assert_eq!(entry.version.as_deref(), Some("abc"));
-        assert_eq!((entry.size_bytes, entry.modified_ms), (3, 1_771_579_801_000));
+        assert_eq!(
+            (entry.size_bytes, entry.modified_ms),
+            (3, 1_771_579_801_000)
+        );
         assert!(Page::read("<html>").is_err());
         assert!(Page::read("<ListBucketResult><Contents></Contents></ListBucketResult>").is_err());
     }

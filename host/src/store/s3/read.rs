@@ -13,9 +13,7 @@ use super::failure::Failure;
 use super::stat;
 use crate::store::check::{self, VALUE_BYTES_MAX, WAVE_BYTES_MAX, error};
 use crate::store::key::shown;
-use crate::store::{
-    Answer, Blob, Error, ErrorCode, GetRequest, Range, Request, Span, Stat, value,
-};
+use crate::store::{Answer, Blob, Error, ErrorCode, GetRequest, Range, Request, Span, Stat, value};
 
 /// No object of any bucket reaches here; further numbers are more than some servers can read.
 const POSITION_MAX: u64 = 1 << 50;
@@ -59,10 +57,14 @@ impl Bucket {
         let got = join_all(asked.into_iter().map(|request| async move {
             match request? {
                 Request::Get(get) => self.get(get, room).await,
-                Request::Head(key) => self.head(&key).await.map(|stat| Got::Answer(Answer::Head(stat))),
-                Request::List(list) => {
-                    self.page(list).await.map(|page| Got::Answer(Answer::Listing(page)))
-                }
+                Request::Head(key) => self
+                    .head(&key)
+                    .await
+                    .map(|stat| Got::Answer(Answer::Head(stat))),
+                Request::List(list) => self
+                    .page(list)
+                    .await
+                    .map(|page| Got::Answer(Answer::Listing(page))),
             }
         }))
         .await;
@@ -173,7 +175,10 @@ impl Bucket {
                 head: true,
                 ..GetOptions::default()
             };
-            self.store.get_opts(path, options).await.map(|answer| stat::of(&answer))
+            self.store
+                .get_opts(path, options)
+                .await
+                .map(|answer| stat::of(&answer))
         };
         match self.repeat(head).await {
             Ok(stat) => Ok(Some(stat)),

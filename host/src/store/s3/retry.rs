@@ -105,7 +105,10 @@ mod tests {
             })
         };
         let throttled = answered(StatusCode::TOO_MANY_REQUESTS);
-        assert_eq!(delays(&mut tries, &throttled, 0), [500, 1_000, 2_000, 8_000]);
+        assert_eq!(
+            delays(&mut tries, &throttled, 0),
+            [500, 1_000, 2_000, 8_000]
+        );
         let most = delays(&mut tries, &throttled, 999);
         assert_eq!(most, [749, 1_499, 2_999, 11_996]);
         let failed = answered(StatusCode::SERVICE_UNAVAILABLE);

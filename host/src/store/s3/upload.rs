@@ -138,7 +138,10 @@ impl S3Upload {
             }
             Some(Ok(Err(failure))) => Err(failure.error(&about(&self.key))),
             Some(Err(cause)) => {
-                let message = format!("key {}: sending a part failed inside ({cause})", shown(&self.key));
+                let message = format!(
+                    "key {}: sending a part failed inside ({cause})",
+                    shown(&self.key)
+                );
                 Err(error(ErrorCode::Other, message))
             }
         }
@@ -169,7 +172,10 @@ impl S3Upload {
         let mut effect = Effect::None;
         let mut tries = self.bucket.retry.tries();
         loop {
-            let complete = self.bucket.store.complete_multipart(&self.path, &id, parts.clone());
+            let complete = self
+                .bucket
+                .store
+                .complete_multipart(&self.path, &id, parts.clone());
             let failure = match self.bucket.once(complete).await {
                 Ok(answer) => {
                     self.id = None;
@@ -203,12 +209,15 @@ impl S3Upload {
 /// An upload that is not finished gives its parts back, as far as there is time for it.
 impl Drop for S3Upload {
     fn drop(&mut self) {
-        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current()) else {
+        let (Some(id), Ok(runtime)) = (self.id.take(), tokio::runtime::Handle::try_current())
+        else {
             return;
         };
         let (bucket, path) = (Arc::clone(&self.bucket), self.path.clone());
         runtime.spawn(async move {
-            let _ = bucket.repeat(|| bucket.store.abort_multipart(&path, &id)).await;
+            let _ = bucket
+                .repeat(|| bucket.store.abort_multipart(&path, &id))
+                .await;
         });
     }
 }

@@ -78,25 +78,30 @@ pub async fn watch<T, E: std::error::Error>(
         let outcome = call.await;
         outcome.map_err(|error| (SEEN.with(Cell::get), error))
     };
-    SEEN.scope(Cell::new(None), watched).await.map_err(|(seen, error)| {
-        let (status, retry_after, sent) = match seen {
-            Some(Seen::Answer(status, after)) if !status.is_success() => (Some(status), after, true),
-            Some(Seen::Answer(..)) => (None, None, true),
-            Some(Seen::Nothing(kind)) => (None, None, kind != HttpErrorKind::Connect),
-            None => (None, None, false),
-        };
-        Failure {
-            status,
-            // The message may show an access key; only the code in it goes on.
-            code: super::xml::code(&error.to_string()),
-            retry_after,
-            sent,
-        }
-    })
+    SEEN.scope(Cell::new(None), watched)
+        .await
+        .map_err(|(seen, error)| {
+            let (status, retry_after, sent) = match seen {
+                Some(Seen::Answer(status, after)) if !status.is_success() => {
+                    (Some(status), after, true)
+                }
+                Some(Seen::Answer(..)) => (None, None, true),
+                Some(Seen::Nothing(kind)) => (None, None, kind != HttpErrorKind::Connect),
+                None => (None, None, false),
+            };
+            Failure {
+                status,
+                // The message may show an access key; only the code in it goes on.
+                code: super::xml::code(&error.to_string()),
+                retry_after,
+                sent,
+            }
+        })
 }
 
 /// Within a watched call: whether the last answer said that it went well.
 pub fn went_well() -> bool {
-    let well = |cell: &Cell<_>| matches!(cell.get(), Some(Seen::Answer(status, _)) if status.is_success());
+    let well =
+        |cell: &Cell<_>| matches!(cell.get(), Some(Seen::Answer(status, _)) if status.is_success());
     SEEN.try_with(well).unwrap_or(false)
 }

@@ -144,7 +144,11 @@ mod tests {
         ] {
             let header = encode(value);
             assert!(header.bytes().all(|byte| (b' '..=b'~').contains(&byte)));
-            assert!(header.split(' ').all(|word| word.len() <= 75 || word == value));
+            assert!(
+                header
+                    .split(' ')
+                    .all(|word| word.len() <= 75 || word == value)
+            );
             assert_eq!(decode(&header), value, "{header}");
         }
         assert_eq!(encode("agent:hera:main"), "agent:hera:main");

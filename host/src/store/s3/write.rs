@@ -26,7 +26,12 @@ enum Found {
 
 impl Bucket {
     /// Write `bytes`, of any size that one request takes. Key and options are checked.
-    pub async fn put(&self, key: &str, bytes: Bytes, options: &PutOptions) -> Result<String, Error> {
+    pub async fn put(
+        &self,
+        key: &str,
+        bytes: Bytes,
+        options: &PutOptions,
+    ) -> Result<String, Error> {
         let path = self.path(key)?;
         let Some(mode) = mode(&options.condition) else {
             // No object of any bucket has this version.
@@ -47,7 +52,9 @@ impl Bucket {
         let mut tries = self.retry.tries();
         loop {
             let failure = match self.once(put()).await {
-                Ok(answer) => return Ok(stat::version(answer.e_tag.as_deref().unwrap_or_default())),
+                Ok(answer) => {
+                    return Ok(stat::version(answer.e_tag.as_deref().unwrap_or_default()));
+                }
                 Err(failure) => failure,
             };
             let is_condition = failure.is_condition()

@@ -93,7 +93,9 @@ mod tests {
         assert_eq!(elements(xml, "C").len(), 3);
         assert_eq!(elements(xml, "Key").len(), 3);
         assert_eq!(text(xml, "Key").as_deref(), Some("a&b"));
-        let last = elements(xml, "C").pop().and_then(|inner| text(inner, "Key"));
+        let last = elements(xml, "C")
+            .pop()
+            .and_then(|inner| text(inner, "Key"));
         assert_eq!(last.as_deref(), Some("é😀<\"&nope;&"));
         assert_eq!(text(xml, "KeyCount").as_deref(), Some("2"));
         assert_eq!(text(xml, "Missing"), None);
@@ -102,7 +104,10 @@ mod tests {
 
     #[test]
     fn codes_are_words() {
-        assert_eq!(code("x <Error><Code>SlowDown</Code>").as_deref(), Some("SlowDown"));
+        assert_eq!(
+            code("x <Error><Code>SlowDown</Code>").as_deref(),
+            Some("SlowDown")
+        );
         assert_eq!(code("<Code>AKIA and more</Code>"), None);
         assert_eq!(code("nothing"), None);
     }
