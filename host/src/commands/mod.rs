@@ -7,6 +7,7 @@ pub mod exit;
 mod home;
 mod key;
 mod ls;
+mod open;
 mod output;
 mod place;
 mod prompt;
@@ -49,9 +50,12 @@ pub struct Line {
 /// Options of every subcommand.
 #[derive(Debug, Args)]
 pub struct Shared {
-    /// The store: a directory, or its file:// URL [default: ./haversack-store, for run-agent homes ~/run-agent]
+    /// The store: a directory, file:///PATH, s3://BUCKET[/PREFIX] or r2://ACCOUNT/BUCKET[/PREFIX] [default: ./haversack-store, for run-agent homes ~/run-agent]
     #[arg(long, global = true, value_name = "PATH|URL", env = "HAVERSACK_STORE")]
     store: Option<String>,
+
+    #[command(flatten)]
+    bucket: open::BucketFlags,
 
     /// Print JSON for programs, in the form of the WIT contract
     #[arg(long, global = true)]

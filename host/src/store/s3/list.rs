@@ -32,7 +32,7 @@ impl Bucket {
         }
         let after = request.start_after.clone().unwrap_or_default();
         let answer = self
-            .ask(&request, &behind(&last).max(after.clone()))
+            .ask(&request, &behind(&request, &last).max(after.clone()))
             .await?;
         let page = Page::read(&answer).map_err(|what| {
             let what = format!("a list of {}: {what}", shown(&request.prefix));
