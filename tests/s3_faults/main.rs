@@ -140,6 +140,7 @@ fn quick(options: S3Options) -> S3Options {
     S3Options {
         retry: Retry {
             tries_max: 5,
+            unreached_tries_max: 5,
             throttled_delay: Duration::from_millis(2),
             failed_delay: Duration::from_millis(1),
             ..Retry::default()

@@ -34,8 +34,7 @@ impl Caller {
     pub fn over_store(shared: &Shared, system: Option<&str>) -> anyhow::Result<Self> {
         let location = match &shared.store {
             Some(location) if location.is_empty() => {
-                let message =
-                    "--store (or HAVERSACK_STORE) is empty: give a directory or a bucket's URL, or leave it out";
+                let message = "--store (or HAVERSACK_STORE) is empty: give a directory or a bucket's URL, or leave it out";
                 return Err(Failure::new(Code::Invalid, message).into());
             }
             Some(location) => location.clone(),

@@ -65,11 +65,15 @@ pub fn open(
                 ..DiskOptions::default()
             };
             let store = DiskStore::open_with(path, options);
-            Ok(Arc::new(store.map_err(|error| failure(error, Code::NoStore))?))
+            Ok(Arc::new(
+                store.map_err(|error| failure(error, Code::NoStore))?,
+            ))
         }
         Address::Bucket(address) => {
             let store = open_bucket(address, flags);
-            Ok(Arc::new(store.map_err(|error| failure(error, Code::Invalid))?))
+            Ok(Arc::new(
+                store.map_err(|error| failure(error, Code::Invalid))?,
+            ))
         }
     }
 }
@@ -83,7 +87,11 @@ fn open_bucket(address: BucketAddress, flags: &BucketFlags) -> Result<S3Store, E
     let found = credentials::find(&named, &|name| std::env::var(name).ok())?;
     let region = flags.region.clone().or(address.region).or(found.region);
     S3Store::connect(S3Options {
-        endpoint: flags.endpoint.clone().or(address.endpoint).or(found.endpoint),
+        endpoint: flags
+            .endpoint
+            .clone()
+            .or(address.endpoint)
+            .or(found.endpoint),
         region: region.unwrap_or_else(|| USUAL_REGION.to_owned()),
         bucket: address.bucket,
         prefix: address.prefix,

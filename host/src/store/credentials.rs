@@ -65,7 +65,8 @@ pub fn find(named: &Named, environment: &dyn Fn(&str) -> Option<String>) -> Resu
         (config_file, "config", format!("profile {profile_name}")),
         (credentials_file, "credentials", profile_name.to_owned()),
     ] {
-        let must_exist = file.is_some();
+        // One that a variable names may be missing, as with AWS's own tools; one of the caller's not.
+        let must_exist = usual == "credentials" && named.credentials_file.is_some();
         let Some(path) = file.or_else(|| home(usual)) else {
             continue;
         };
@@ -311,14 +312,17 @@ role_arn = arn:x
             ..profile("work")
         };
         let id_alone = [("AWS_ACCESS_KEY_ID", "id-env")];
-        let no_file = [("AWS_SHARED_CREDENTIALS_FILE", "/nowhere/credentials")];
+        let no_file = Named {
+            credentials_file: Some("/nowhere/credentials".into()),
+            ..Named::default()
+        };
         let broken = [KEYS[0], ("AWS_SECRET_ACCESS_KEY", "hush\nhush")];
         for (named, variables, word) in [
             (profile("nobody"), &[][..], "nobody"),
             (profile("role"), &[], "roles"),
             (both, &[], "--profile"),
             (Named::default(), &id_alone, "AWS_SECRET_ACCESS_KEY"),
-            (Named::default(), &no_file, "/nowhere/credentials"),
+            (no_file, &KEYS, "/nowhere/credentials"),
             (Named::default(), &broken, "secret access key"),
         ] {
             let message = with(named, variables).unwrap_err();

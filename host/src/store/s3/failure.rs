@@ -60,6 +60,11 @@ impl Failure {
         self.is(StatusCode::TOO_MANY_REQUESTS)
     }
 
+    /// There was no connection.
+    pub fn is_unreached(&self) -> bool {
+        self.status.is_none() && !self.sent
+    }
+
     /// The server does not know this kind of request, or not in this form.
     pub fn is_not_known(&self) -> bool {
         self.is(StatusCode::NOT_IMPLEMENTED)
@@ -95,7 +100,7 @@ impl Failure {
                 ErrorCode::Invalid,
                 "there is no such bucket; check its name and the endpoint".to_owned(),
             ),
-            None if !self.sent => (
+            None if self.is_unreached() => (
                 ErrorCode::Unavailable,
                 "the bucket's server cannot be reached; check the endpoint and the network"
                     .to_owned(),

@@ -12,6 +12,8 @@ use crate::store::backoff::random;
 pub struct Retry {
     /// Requests for one thing, the first one included.
     pub tries_max: u32,
+    /// The same while there is no connection: an address that is wrong stays so.
+    pub unreached_tries_max: u32,
     /// From the first request to the beginning of the last.
     pub time_max: Duration,
     /// First wait after 429; R2 gives that to more than one write a second to a key.
@@ -26,6 +28,7 @@ impl Default for Retry {
     fn default() -> Self {
         Retry {
             tries_max: 8,
+            unreached_tries_max: 4,
             time_max: Duration::from_secs(30),
             throttled_delay: Duration::from_millis(500),
             failed_delay: Duration::from_millis(100),
@@ -55,7 +58,12 @@ impl Tries<'_> {
     /// After a failed try: wait and answer true, or false when it was the last.
     pub async fn again(&mut self, failure: &Failure) -> bool {
         self.made += 1;
-        if !failure.is_transient() || self.made >= self.retry.tries_max {
+        let tries_max = if failure.is_unreached() {
+            self.retry.unreached_tries_max.min(self.retry.tries_max)
+        } else {
+            self.retry.tries_max
+        };
+        if !failure.is_transient() || self.made >= tries_max {
             return false;
         }
         let delay = self.delay(failure, random());
@@ -133,6 +141,13 @@ mod tests {
         assert!(tries.again(&failed).await);
         assert!(!tries.again(&failed).await);
         assert!(!retry.tries().again(&answered(StatusCode::FORBIDDEN)).await);
+        let hasty = Retry {
+            unreached_tries_max: 2,
+            ..retry.clone()
+        };
+        let mut tries = hasty.tries();
+        assert!(tries.again(&Failure::default()).await);
+        assert!(!tries.again(&Failure::default()).await);
         let told = Failure {
             retry_after: Some(Duration::from_secs(60)),
             ..failed
