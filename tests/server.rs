@@ -6,6 +6,7 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow, bail, ensure};
 use haversack_host::store::credentials::Credentials;
@@ -15,13 +16,15 @@ use serde::Deserialize;
 
 use crate::table::Verdict;
 
+/// For the server to end by itself.
+const END_TIME: Duration = Duration::from_secs(10);
 const FILES: [&str; 4] = ["package.json", "package-lock.json", ".npmrc", "serve.mjs"];
 
 /// A server with one empty bucket. It ends when this is dropped, and when the program ends otherwise.
 pub struct Server {
     child: Child,
     /// The server reads its input to the end, which comes with ours.
-    talk: Mutex<(ChildStdin, BufReader<ChildStdout>)>,
+    talk: Mutex<Option<(ChildStdin, BufReader<ChildStdout>)>>,
     said: Said,
 }
 
@@ -66,11 +69,11 @@ impl Server {
         match said.context("it does not say where it is") {
             Ok(said) => Ok(Server {
                 child,
-                talk: Mutex::new((input, output)),
+                talk: Mutex::new(Some((input, output))),
                 said,
             }),
             Err(cause) => {
-                let _ = child.kill();
+                drop(input);
                 let _ = child.wait();
                 Err(cause)
             }
@@ -80,7 +83,7 @@ impl Server {
     /// Put an object of any name, as another program does.
     pub fn put_foreign(&self, name: &str) -> anyhow::Result<()> {
         let mut talk = self.talk.lock().map_err(|_| anyhow!("a test broke off"))?;
-        let (input, output) = &mut *talk;
+        let (input, output) = talk.as_mut().context("the server has ended")?;
         writeln!(input, "{}", serde_json::to_string(name)?)?;
         let mut line = String::new();
         output.read_line(&mut line)?;
@@ -129,7 +132,17 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // The wait leaves no zombie.
+        // It ends with its input, and ends what it started; a kill would leave that behind.
+        if let Ok(mut talk) = self.talk.lock() {
+            talk.take();
+        }
+        let since = Instant::now();
+        while since.elapsed() < END_TIME {
+            if let Ok(Some(_)) = self.child.try_wait() {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -150,7 +163,12 @@ fn installed() -> anyhow::Result<PathBuf> {
     let stamp = folder.join("installed");
     let wanted = std::fs::read_to_string(source.join("package-lock.json"))?;
     for file in FILES {
-        std::fs::copy(source.join(file), folder.join(file)).with_context(|| file.to_owned())?;
+        let (from, to) = (source.join(file), folder.join(file));
+        let text = std::fs::read(from).with_context(|| file.to_owned())?;
+        // A server of another program may be reading them at this moment.
+        if std::fs::read(&to).ok().as_ref() != Some(&text) {
+            std::fs::write(to, text)?;
+        }
     }
     if std::fs::read_to_string(&stamp).is_ok_and(|found| found == wanted) {
         return Ok(folder);

@@ -7,7 +7,7 @@ use super::bucket::{Bucket, decoded, encoded};
 use super::failure::Failure;
 use super::{stat, xml};
 use crate::store::check::{self, LIST_PAGE_MAX};
-use crate::store::key::{KEY_BYTES_MAX, RESERVED, key_problem, segment_problem, shown};
+use crate::store::key::{KEY_BYTES_MAX, RESERVED, key_problem, shown};
 use crate::store::{Entry, Error, ErrorCode, ListRequest, Listing, Skipped, value};
 
 /// The greatest character: a few of them behind a folded prefix come after every key below it that is
@@ -133,16 +133,15 @@ fn behind(request: &ListRequest, last: &str) -> String {
 
 /// Whether any key can begin so. What cannot need not be asked for, and some of it cannot be.
 fn is_possible(prefix: &str) -> bool {
-    let (folders, rest) = prefix.rsplit_once('/').unwrap_or(("", prefix));
-    let whole = prefix.len() > rest.len();
-    let segments = folders
-        .split('/')
-        .all(|segment| segment_problem(segment).is_none());
+    let (folders, rest) = match prefix.rsplit_once('/') {
+        Some((folders, rest)) => (Some(folders), rest),
+        None => (None, prefix),
+    };
+    let is_key = |folders: &str| key_problem(folders).is_none();
     prefix.len() <= KEY_BYTES_MAX
-        && (!whole || segments)
+        && folders.is_none_or(is_key)
         && !rest.contains('\\')
         && !rest.chars().any(char::is_control)
-        && !(whole && folders.split('/').next() == Some(RESERVED))
 }
 
 /// An answer: keys with their entries and folded prefixes without, in the bucket's spelling.
