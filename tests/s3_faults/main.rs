@@ -50,6 +50,7 @@ const TESTS: &[(&str, Test)] = tests! {
         cut_before_and_after,
         another_writer_after_a_lost_answer,
         conflicts_that_are_certain,
+        gone_after_a_failed_condition,
         bounds,
         bounds_of_lost_answers,
         eight_writers,

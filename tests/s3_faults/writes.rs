@@ -169,6 +169,24 @@ pub async fn conflicts_that_are_certain(place: &Place<'_>) -> Tested {
     Ok(())
 }
 
+/// A condition that fails after a try that may have had an effect proves nothing, also where nothing is
+/// left to look at.
+pub async fn gone_after_a_failed_condition(place: &Place<'_>) -> Tested {
+    put(&place.direct, "o", "there", Condition::Always)
+        .await
+        .map_err(told)?;
+    for condition in [Condition::IfAbsent, Condition::IfMatch("0".repeat(32))] {
+        let meant = |method: &http::Method, _: &str| method == "PUT";
+        place.faults.order(meant, Fault::Answer(503), 1);
+        let gone = |method: &http::Method, _: &str| method == "GET";
+        place.faults.order(gone, Fault::Answer(404), 1);
+        let lost = put(&place.store, "o", "ours", condition).await;
+        let error = lost.err().context("it succeeded")?;
+        ensure!(error.code == ErrorCode::OutcomeUnknown, "{}", error.message);
+    }
+    Ok(())
+}
+
 /// Tries end; what had no effect says so, with the time to wait where it is known.
 pub async fn bounds(place: &Place<'_>) -> Tested {
     for (fault, word) in [

@@ -38,6 +38,8 @@ impl Bucket {
             headers.push((name, words::encode(value)));
         }
         let target = format!("/{}", encoded(to.as_ref()));
+        // The worst that any try may have done.
+        let mut effect = Effect::None;
         let mut tries = self.retry.tries();
         loop {
             let failure = match self.send(Method::PUT, &target, &headers).await {
@@ -56,10 +58,11 @@ impl Bucket {
                 Err(failure) if failure.is_not_known() => return Ok(None),
                 Err(failure) => failure,
             };
+            effect = effect.max(failure.effect());
             if !tries.again(&failure).await {
                 // What follows writes the same bytes, and settles what became of them.
-                let is_open = failure.effect() > Effect::None;
-                return if is_open { Ok(None) } else { Err(failure) };
+                let is_certain = effect == Effect::None;
+                return if is_certain { Err(failure) } else { Ok(None) };
             }
         }
     }

@@ -80,17 +80,26 @@ impl Failure {
             Some(StatusCode::TOO_MANY_REQUESTS | StatusCode::REQUEST_TIMEOUT) => true,
             // S3's answer to one of two conditional writes that meet.
             Some(StatusCode::CONFLICT) => true,
-            Some(status) => status.is_server_error(),
+            // S3 says some of it with 400.
+            Some(status) => {
+                status.is_server_error() || self.has_code(&["RequestTimeout", "SlowDown"])
+            }
         }
     }
 
     pub fn effect(&self) -> Effect {
         match self.status {
             None if self.sent => Effect::Open,
+            Some(_) if self.has_code(&["RequestTimeout"]) => Effect::Perhaps,
             Some(StatusCode::REQUEST_TIMEOUT) => Effect::Perhaps,
             Some(status) if status.is_server_error() => Effect::Perhaps,
             _ => Effect::None,
         }
+    }
+
+    fn is_denial(&self, status: StatusCode) -> bool {
+        [StatusCode::UNAUTHORIZED, StatusCode::FORBIDDEN].contains(&status)
+            || self.has_code(&["ExpiredToken", "InvalidToken"])
     }
 
     /// As the contract says it. `what` is the key or the list that it is about.
@@ -109,7 +118,7 @@ impl Failure {
                 ErrorCode::Unavailable,
                 "the bucket's answer was cut or is none; try again later".to_owned(),
             ),
-            Some(StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) => (
+            Some(status) if self.is_denial(status) => (
                 ErrorCode::Denied,
                 format!("the bucket refuses ({self}); check the credentials and their rights"),
             ),
@@ -189,6 +198,7 @@ mod tests {
             (answered(503, Some("SlowDown")), true, Effect::Perhaps),
             (answered(501, None), false, Effect::Perhaps),
             (answered(400, None), false, Effect::None),
+            (answered(400, Some("RequestTimeout")), true, Effect::Perhaps),
             (answered(403, None), false, Effect::None),
             (answered(412, None), false, Effect::None),
         ] {
@@ -207,6 +217,7 @@ mod tests {
                 "403 AccessDenied",
             ),
             (401, None, ErrorCode::Denied, "credentials"),
+            (400, Some("ExpiredToken"), ErrorCode::Denied, "credentials"),
             (429, None, ErrorCode::Unavailable, "fewer"),
             (503, Some("SlowDown"), ErrorCode::Unavailable, "SlowDown"),
             (

@@ -71,8 +71,10 @@ impl Bucket {
             }
             return match self.look_back(&path, &bytes, options).await {
                 Ok(Found::Ours(version)) => Ok(version),
-                // Every try was answered, and nothing came of it.
-                Ok(Found::Before) if effect < Effect::Open => Err(failure.error(&about(key))),
+                // Every try was answered, no condition failed, and nothing came of it.
+                Ok(Found::Before) if effect < Effect::Open && !is_condition => {
+                    Err(failure.error(&about(key)))
+                }
                 // Ours failed its condition, or was replaced since: nobody can tell.
                 _ => Err(unknown(key, &failure)),
             };
