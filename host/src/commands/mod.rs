@@ -54,9 +54,6 @@ pub struct Shared {
     #[arg(long, global = true, value_name = "PATH|URL", env = "HAVERSACK_STORE")]
     store: Option<String>,
 
-    #[command(flatten)]
-    bucket: open::BucketFlags,
-
     /// Print JSON for programs, in the form of the WIT contract
     #[arg(long, global = true)]
     json: bool,
@@ -68,6 +65,10 @@ pub struct Shared {
     /// Memory that a call may use, in MiB
     #[arg(long, global = true, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..=4096))]
     memory_mib: u64,
+
+    // Last, because a heading goes on to what follows.
+    #[command(flatten)]
+    bucket: open::BucketFlags,
 }
 
 impl Shared {
