@@ -9,5 +9,6 @@ pub mod compare;
 pub mod memory;
 pub mod record;
 pub mod runner;
+pub mod server;
 pub mod store_calls;
 pub mod table;

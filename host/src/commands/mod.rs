@@ -7,6 +7,7 @@ pub mod exit;
 mod home;
 mod key;
 mod ls;
+mod open;
 mod output;
 mod place;
 mod prompt;
@@ -51,7 +52,7 @@ pub struct Line {
 /// Options of every subcommand.
 #[derive(Debug, Args)]
 pub struct Shared {
-    /// The store: a directory, or its file:// URL [default: ./haversack-store, for run-agent homes ~/run-agent]
+    /// The store: a directory, file:///PATH, s3://BUCKET[/PREFIX] or r2://ACCOUNT/BUCKET[/PREFIX] [default: ./haversack-store, for run-agent homes ~/run-agent]
     #[arg(long, global = true, value_name = "PATH|URL", env = "HAVERSACK_STORE")]
     store: Option<String>,
 
@@ -66,6 +67,10 @@ pub struct Shared {
     /// Memory that a call may use, in MiB
     #[arg(long, global = true, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..=4096))]
     memory_mib: u64,
+
+    // Last, because a heading goes on to what follows.
+    #[command(flatten)]
+    bucket: open::BucketFlags,
 }
 
 impl Shared {

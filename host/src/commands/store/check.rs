@@ -10,7 +10,7 @@ use serde_json::json;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::super::Shared;
-use super::super::call::open_store;
+use super::super::open::open_store;
 use super::super::exit::{Code, Failure};
 use super::super::output::{self, Table};
 
