@@ -137,8 +137,8 @@ pub fn rename(
         (Some(source), target) => (source, target),
     };
     let (version, repeat) = match target {
-        Some(target) if target.size_bytes == source.size_bytes => (target.version, true),
-        // Copied by an earlier call, and the source was changed since.
+        // Copied by an earlier call; the source goes only if it is still what was copied.
+        Some(target) if copied_version(&target) == Some(&source.version) => (target.version, true),
         Some(_) => return Err(changed_meanwhile(&from, &to, source)),
         None => (copy(store, &from, &to, &source, &id)?, false),
     };
@@ -160,9 +160,11 @@ fn copy(
     source: &Stat,
     id: &RequestId,
 ) -> Result<String> {
-    let metadata = Remembered::default()
+    let mut metadata = Remembered::default()
         .with(id)
         .into_metadata(source.metadata.clone());
+    metadata.retain(|(name, _)| !name.eq_ignore_ascii_case(COPIED_VERSION));
+    metadata.push((COPIED_VERSION.to_owned(), source.version.clone()));
     let options = PutOptions {
         condition: Condition::IfAbsent,
         content_type: source.content_type.clone(),
@@ -237,6 +239,15 @@ fn content_type(path: &str) -> &'static str {
         Some("json") => "application/json",
         _ => "text/plain; charset=utf-8",
     }
+}
+
+/// Where a copy's metadata say which version of the source it is of.
+const COPIED_VERSION: &str = "haversack-copied-version";
+
+fn copied_version(stat: &Stat) -> Option<&String> {
+    let mut found = stat.metadata.iter();
+    let found = found.find(|(name, _)| name.eq_ignore_ascii_case(COPIED_VERSION));
+    found.map(|(_, version)| version)
 }
 
 fn is_of(stat: &Stat, id: &RequestId) -> bool {

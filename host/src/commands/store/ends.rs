@@ -8,8 +8,8 @@ use haversack_host::store::address::Address;
 use haversack_host::store::{BlobStore, MemoryStore};
 
 use super::super::Shared;
-use super::super::open::open_store;
 use super::super::exit::{Code, Failure};
+use super::super::open::open_store;
 
 type Opened = Arc<dyn BlobStore>;
 
