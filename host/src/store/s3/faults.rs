@@ -48,6 +48,7 @@ type Meant = Box<dyn Fn(&Method, &str) -> bool + Send + Sync>;
 struct State {
     orders: Vec<(Meant, Fault, usize)>,
     requests: Vec<(Method, String)>,
+    bytes_sent: u64,
     in_flight: usize,
     in_flight_max: usize,
     /// As R2: a second write to one key within this time is answered with 429.
@@ -88,6 +89,11 @@ impl Faults {
     /// Every request so far, also those that were never sent.
     pub fn requests(&self) -> Vec<(Method, String)> {
         self.state().requests.clone()
+    }
+
+    /// Bytes of the bodies of all requests so far.
+    pub fn bytes_sent(&self) -> u64 {
+        self.state().bytes_sent
     }
 
     /// The most requests that were on their way at one time.
@@ -159,6 +165,7 @@ impl Drop for InFlight {
 impl HttpService for Faulty {
     async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
         let _in_flight = InFlight::new(&self.faults);
+        self.faults.state().bytes_sent += request.body().content_length() as u64;
         let path = request
             .uri()
             .path_and_query()
