@@ -3,6 +3,7 @@
 
 pub mod check;
 pub mod disk;
+pub mod faulty;
 pub mod key;
 pub mod memory;
 pub mod value;

@@ -1,0 +1,195 @@
+//! The simulation: protocols under stops, lost answers, limits, clocks that go back and racing callers, every
+//! run a function of its seed.
+//!
+//! `cargo test -p haversack-tests --test simulation -- --seeds 100000 [--seed N] [SCENARIO]`: more seeds than by
+//! default, or one alone, with its store calls; of the scenarios whose names contain the word.
+
+mod bridge;
+mod order;
+mod planted;
+mod reduce;
+mod registry;
+mod report;
+mod scenario;
+mod scenarios;
+mod schedule;
+mod scheduler;
+mod suite;
+
+use std::collections::BTreeSet;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use haversack_tests::table::{Table, Verdict};
+
+use crate::planted::{Breakage, Planted};
+use crate::scenario::Scenario;
+use crate::scenarios::counter::Counter;
+use crate::schedule::Schedule;
+use crate::scheduler::play;
+
+/// Seeds of each scenario in an ordinary run.
+const SEEDS: u64 = 300;
+/// Within which a planted fault is found.
+const SEEDS_PLANTED: u64 = 1_000;
+
+/// What the command line asks for.
+struct Asked {
+    seeds: u64,
+    seed: Option<u64>,
+    names: Vec<String>,
+}
+
+impl Asked {
+    fn parse() -> Result<Asked, String> {
+        let mut asked = Asked {
+            seeds: SEEDS,
+            seed: None,
+            names: Vec::new(),
+        };
+        let mut arguments = std::env::args().skip(1);
+        while let Some(argument) = arguments.next() {
+            let mut number = || {
+                let value = arguments.next().unwrap_or_default();
+                let number = value.parse::<u64>();
+                number.map_err(|_| format!("{argument} takes a number, not {value:?}"))
+            };
+            match argument.as_str() {
+                "--seeds" => asked.seeds = number()?,
+                "--seed" => asked.seed = Some(number()?),
+                // What cargo passes to every test program, such as --nocapture.
+                flag if flag.starts_with('-') => {}
+                name => asked.names.push(name.to_owned()),
+            }
+        }
+        Ok(asked)
+    }
+
+    fn wants(&self, name: &str) -> bool {
+        self.names.is_empty() || self.names.iter().any(|asked| name.contains(asked.as_str()))
+    }
+}
+
+/// The rows of the report, and which exports the scenarios cover.
+struct Simulation {
+    asked: Asked,
+    table: Table,
+    covered: BTreeSet<&'static str>,
+}
+
+fn main() -> ExitCode {
+    let asked = match Asked::parse() {
+        Ok(asked) => asked,
+        Err(what) => {
+            eprintln!("{what}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let mut simulation = Simulation {
+        asked,
+        table: Table::default(),
+        covered: BTreeSet::new(),
+    };
+    simulation.correct(Counter);
+    simulation.planted(
+        "an unconditional put",
+        Counter,
+        Breakage::Unconditional(|_| true),
+    );
+    simulation.planted(
+        "a lost answer taken for a failure",
+        Counter,
+        Breakage::LostIsFailure,
+    );
+    simulation.finish()
+}
+
+impl Simulation {
+    /// A scenario that must hold, whatever happens.
+    fn correct<S: Scenario>(&mut self, scenario: S) {
+        let scenario = Arc::new(scenario);
+        let name = scenario.name();
+        self.covered.extend(scenario.covers());
+        if !self.asked.wants(&name) {
+            return;
+        }
+        if let Some(seed) = self.asked.seed {
+            return self.one_seed(&scenario, seed);
+        }
+        let seeds = self.asked.seeds;
+        self.row(format!("{name}: replays exactly"), || {
+            (0..10).try_for_each(|seed| suite::replays(&scenario, seed))?;
+            Ok(30)
+        });
+        self.row(format!("{name}: every fault at every call"), || {
+            suite::every_call(&scenario)
+        });
+        self.row(format!("{name}: crossed at every call"), || {
+            suite::every_crossing(&scenario)
+        });
+        self.row(format!("{name}: seeds"), || {
+            suite::seeds(&scenario, 0, seeds)
+        });
+    }
+
+    /// The scenario with a fault that must be found.
+    fn planted<S: Scenario>(&mut self, name: &'static str, scenario: S, breakage: Breakage) {
+        let planted = Arc::new(Planted {
+            name,
+            scenario,
+            breakage,
+        });
+        let name = planted.name();
+        if !self.asked.wants(&name) {
+            return;
+        }
+        if let Some(seed) = self.asked.seed {
+            return self.one_seed(&planted, seed);
+        }
+        self.row(format!("{name}: found"), || {
+            let found = suite::first_failing(&planted, 0, SEEDS_PLANTED);
+            let Some((seed, played)) = found else {
+                return Err(format!("not found in {SEEDS_PLANTED} seeds"));
+            };
+            println!("{}", suite::reported(&planted, seed, &played));
+            Ok(seed + 1)
+        });
+    }
+
+    fn row(&mut self, name: String, runs: impl FnOnce() -> suite::Result) {
+        let start = Instant::now();
+        let (name, verdict) = match runs() {
+            Ok(runs) => (format!("{name}, {runs} runs"), Verdict::Passed),
+            Err(what) => (name, Verdict::Failed(what)),
+        };
+        self.table.add(name, verdict, start.elapsed());
+    }
+
+    /// One seed with all its store calls; reduced where it fails.
+    fn one_seed<S: Scenario>(&mut self, scenario: &Arc<S>, seed: u64) {
+        self.row(format!("{}: seed {seed}", scenario.name()), || {
+            let played = play(scenario, &Schedule::from_seed(&**scenario, seed), true);
+            played.trace.iter().for_each(|line| println!("  {line}"));
+            match played.failure {
+                None => Ok(1),
+                Some(_) => Err(suite::reported(scenario, seed, &played)),
+            }
+        });
+    }
+
+    fn finish(mut self) -> ExitCode {
+        let uncovered: Vec<_> = registry::REGISTERED
+            .iter()
+            .filter(|name| !self.covered.contains(*name))
+            .collect();
+        let verdict = if uncovered.is_empty() {
+            Verdict::Passed
+        } else {
+            Verdict::Failed(format!("registered, and in no scenario: {uncovered:?}"))
+        };
+        self.table
+            .add("registered exports", verdict, Default::default());
+        self.table.finish()
+    }
+}

@@ -1,0 +1,3 @@
+//! The protocols under simulation, one a file.
+
+pub mod counter;
