@@ -3,7 +3,8 @@
 //!
 //! Read it from the outside in: [`ops`] has one file for each interface of `wit/core/` and is what a
 //! host calls; [`transform`] holds the pure functions that decide; [`format`](mod@format) the parsers
-//! and printers; [`layout`] is the only place that spells a key.
+//! and printers; [`protocol`] the sequences of writes that may stop anywhere; [`layout`] is the only place
+//! that spells a key.
 #![forbid(unsafe_code)]
 // A trap is our bug, whatever the input.
 #![deny(
@@ -17,6 +18,7 @@ pub mod format;
 pub mod layout;
 pub mod limits;
 pub mod ops;
+pub mod protocol;
 pub mod store;
 pub mod transform;
 pub mod types;

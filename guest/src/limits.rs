@@ -42,3 +42,40 @@ pub const HOMES_PROBED_MAX: usize = WAVE_REQUESTS_MAX;
 pub const JSON_DEPTH_MAX: usize = 127;
 /// Size of a JSON document that `documents.set-member` edits.
 pub const JSON_DOCUMENT_BYTES_MAX: usize = 8 << 20;
+
+/// Request ids that a document remembers (spec/protocols.md).
+pub const REQUESTS_REMEMBERED: usize = 16;
+/// Characters of a request id; so many remembered ones fit into an object's metadata.
+pub const REQUEST_ID_CHARACTERS_MAX: usize = 64;
+/// How often a write is tried against others before the conflict is returned.
+pub const CONFLICT_TRIES_MAX: usize = 64;
+/// A document that is edited by compare-and-swap.
+pub const DOCUMENT_BYTES_MAX: u64 = VALUE_BYTES_MAX;
+
+/// Entries of one append to a log, and their bytes.
+pub const LOG_APPEND_ENTRIES_MAX: usize = 256;
+pub const LOG_APPEND_BYTES_MAX: usize = 4 << 20;
+/// One append in so many looks whether it is time to fold.
+pub const LOG_FOLD_ONE_IN: u8 = 8;
+/// A fold is due at so many pending segments, or so many bytes of them.
+pub const LOG_FOLD_SEGMENTS: usize = 32;
+pub const LOG_FOLD_BYTES: u64 = 256 << 10;
+/// What one fold takes at most; their hashes fit into the head's metadata.
+pub const LOG_BATCH_SEGMENTS_MAX: usize = 48;
+pub const LOG_BATCH_BYTES_MAX: u64 = 4 << 20;
+/// A head of so many batches or bytes is sealed before the next batch.
+pub const LOG_HEAD_BATCHES_MAX: u64 = 2;
+pub const LOG_HEAD_BYTES_MAX: u64 = 512 << 10;
+/// Sealed pieces that a head and each sealed piece name.
+pub const LOG_PREVIOUS_MAX: usize = 4;
+/// How far back a repeated entry is recognised: the lesser of both.
+pub const LOG_WINDOW_ENTRIES: usize = 256;
+pub const LOG_WINDOW_BYTES: u64 = 8 << 20;
+/// What is read of a log's end at first.
+pub const LOG_TAIL_BYTES: u64 = 256 << 10;
+/// Entries in one page of a log's history.
+pub const LOG_PAGE_ENTRIES_MAX: usize = 1_000;
+/// Bytes in one page of a log's history, unless a single entry is larger.
+pub const LOG_PAGE_BYTES_MAX: u64 = 8 << 20;
+/// How often a read begins again because a fold came in between.
+pub const LOG_READ_TRIES_MAX: usize = 8;

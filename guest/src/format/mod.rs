@@ -1,6 +1,7 @@
 //! Formats, one a file: `parse(bytes) -> value + problems`, `render(value) -> bytes`. They know no
 //! store and no key.
 
+pub mod entries;
 pub mod front_matter;
 pub mod json_member;
 pub mod skill;

@@ -22,6 +22,7 @@ pub mod field;
 pub mod gsv;
 pub mod hi_boss;
 pub mod key;
+pub mod log;
 pub mod moltbot;
 pub mod pattern;
 pub mod run_agent;

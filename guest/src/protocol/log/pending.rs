@@ -1,0 +1,142 @@
+//! The segments that no fold has taken over yet: listing them, and reading the head beside.
+
+use super::Log;
+use super::head::HeadMetadata;
+use crate::layout::log::SegmentName;
+use crate::store::{Answer, BodyKind, GetRequest, ListRequest, Listing, Range, Request, Stat};
+use crate::types::{Problem, ProblemKind, Result};
+
+/// A segment as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Segment {
+    pub name: SegmentName,
+    pub key: String,
+    pub size_bytes: u64,
+}
+
+/// A log's head, and the last bytes of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Head {
+    pub stat: Stat,
+    /// None on a head that no fold wrote.
+    pub metadata: Option<HeadMetadata>,
+    /// Offset of `tail` in it.
+    pub start: u64,
+    pub tail: Vec<u8>,
+}
+
+/// A log as one wave shows it: neither part is older than the wave's begin.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Glance {
+    /// By time and hash, which is their order in the log.
+    pub segments: Vec<Segment>,
+    pub head: Option<Head>,
+    pub problems: Vec<Problem>,
+}
+
+impl Glance {
+    /// The last `tail_bytes` of the head and all segments: one wave, and one more a thousand segments.
+    pub fn at(log: &Log<'_>, tail_bytes: u64) -> Result<Self> {
+        let list = |cursor| {
+            Request::List(ListRequest {
+                prefix: log.keys.new_prefix(),
+                cursor,
+                ..ListRequest::default()
+            })
+        };
+        let get = Request::Get(GetRequest {
+            key: log.keys.head().to_owned(),
+            range: Range::Last(tail_bytes),
+            kind: BodyKind::Binary,
+        });
+        let mut glance = Self {
+            segments: Vec::new(),
+            head: None,
+            problems: Vec::new(),
+        };
+        let mut answers = log.store.read(vec![list(None), get])?.into_iter();
+        let (listed, head) = (answers.next(), answers.next());
+        if let Some(head) = head
+            && let Answer::Blob(Some(blob)) = head.map_err(|error| error.about(log.keys.head()))?
+        {
+            let tail = blob.body.into_bytes();
+            glance.head = Some(Head {
+                metadata: HeadMetadata::parse(log.keys.head(), &blob.stat.metadata)?,
+                start: blob.stat.size_bytes.saturating_sub(tail.len() as u64),
+                tail,
+                stat: blob.stat,
+            });
+        }
+        let mut page = listed;
+        while let Some(answer) = page.take() {
+            let Answer::Listing(listing) =
+                answer.map_err(|error| error.about(&log.keys.new_prefix()))?
+            else {
+                break;
+            };
+            let next = glance.take_page(log, listing);
+            if next.is_some() {
+                page = log.store.read(vec![list(next)])?.into_iter().next();
+            }
+        }
+        Ok(glance)
+    }
+
+    fn take_page(&mut self, log: &Log<'_>, listing: Listing) -> Option<String> {
+        for entry in listing.entries {
+            match log.keys.parse_segment(&entry.key) {
+                Some(name) => self.segments.push(Segment {
+                    name,
+                    key: entry.key,
+                    size_bytes: entry.size_bytes,
+                }),
+                None => self.problems.push(Problem::new(
+                    ProblemKind::Skipped,
+                    entry.key,
+                    "no segment of a log has such a name; it is left alone",
+                )),
+            }
+        }
+        for skipped in listing.skipped {
+            self.problems.push(Problem::new(
+                ProblemKind::Skipped,
+                skipped.key,
+                skipped.cause,
+            ));
+        }
+        listing.cursor
+    }
+
+    pub fn metadata(&self) -> Option<&HeadMetadata> {
+        self.head.as_ref().and_then(|head| head.metadata.as_ref())
+    }
+
+    /// The version of the head; none when there is no head.
+    pub fn version(&self) -> Option<&str> {
+        self.head.as_ref().map(|head| head.stat.version.as_str())
+    }
+
+    /// Segments that the head does not hold yet.
+    pub fn pending(&self) -> Vec<Segment> {
+        let segments = self.segments.iter();
+        let open = |segment: &&Segment| {
+            self.metadata()
+                .is_none_or(|metadata| !metadata.is_gone(&segment.name))
+        };
+        segments.filter(open).cloned().collect()
+    }
+
+    /// Whether this is the single file of a store that appends: nothing has ever been a segment.
+    pub fn is_single(&self, log: &Log<'_>) -> bool {
+        self.segments.is_empty() && self.metadata().is_none() && log.store.appends()
+    }
+}
+
+/// A request for the whole of a segment.
+pub fn get(segment: &Segment) -> Request {
+    Request::Get(GetRequest {
+        key: segment.key.clone(),
+        range: Range::Whole,
+        kind: BodyKind::Binary,
+    })
+}
