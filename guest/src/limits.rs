@@ -79,3 +79,12 @@ pub const LOG_PAGE_ENTRIES_MAX: usize = 1_000;
 pub const LOG_PAGE_BYTES_MAX: u64 = 8 << 20;
 /// How often a read begins again because a fold came in between.
 pub const LOG_READ_TRIES_MAX: usize = 8;
+
+// gsv: archives, compaction, media.
+
+/// Raw bytes of one piece of an archive, compressed on its own.
+pub const ARCHIVE_PIECE_RAW_BYTES_MAX: usize = 4 << 20;
+/// Of 1 to 10, for archives. Chosen by measurement; see `format/gzip/tests.rs`.
+pub const ARCHIVE_DEFLATE_LEVEL: u8 = 4;
+/// Raw bytes that reading an archive gives in one step, whatever the archive claims.
+pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;

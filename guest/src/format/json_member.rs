@@ -211,7 +211,7 @@ fn pointer_of(names: &[String]) -> String {
 }
 
 /// Refuse JSON that nests too deep, `outside` levels around it included.
-fn check_depth(what: &str, json: &str, outside: usize) -> Result<()> {
+pub(super) fn check_depth(what: &str, json: &str, outside: usize) -> Result<()> {
     let mut depth = outside;
     let mut bytes = json.bytes();
     let mut in_string = false;

@@ -3,6 +3,9 @@
 
 pub mod entries;
 pub mod front_matter;
+pub mod gzip;
 pub mod json_member;
+pub mod jsonl;
+pub mod message;
 pub mod skill;
 pub mod text;
