@@ -26,6 +26,8 @@ use haversack_tests::table::{Table, Verdict};
 use crate::planted::{Breakage, Planted};
 use crate::scenario::Scenario;
 use crate::scenarios::counter::Counter;
+use crate::scenarios::document::Document;
+use crate::scenarios::log::{self, Begin, Logs};
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -91,18 +93,58 @@ fn main() -> ExitCode {
         table: Table::default(),
         covered: BTreeSet::new(),
     };
-    simulation.correct(Counter);
-    simulation.planted(
-        "an unconditional put",
-        Counter,
-        Breakage::Unconditional(|_| true),
-    );
-    simulation.planted(
-        "a lost answer taken for a failure",
-        Counter,
-        Breakage::LostIsFailure,
-    );
+    counters(&mut simulation);
+    documents(&mut simulation);
+    logs(&mut simulation);
     simulation.finish()
+}
+
+const UNCONDITIONAL: &str = "an unconditional put";
+const LOST_IS_FAILURE: &str = "a lost answer taken for a failure";
+
+fn counters(simulation: &mut Simulation) {
+    simulation.correct(Counter);
+    simulation.planted(UNCONDITIONAL, Counter, Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, Counter, Breakage::LostIsFailure);
+}
+
+fn documents(simulation: &mut Simulation) {
+    for exists in [false, true] {
+        simulation.correct(Document { exists });
+    }
+    let document = || Document { exists: true };
+    simulation.planted(UNCONDITIONAL, document(), Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, document(), Breakage::LostIsFailure);
+}
+
+fn logs(simulation: &mut Simulation) {
+    let bucket = Logs {
+        name: "log",
+        appends: false,
+        begin: Begin::Nothing,
+    };
+    simulation.correct(bucket);
+    simulation.correct(Logs {
+        name: "log-foreign",
+        begin: Begin::Foreign,
+        ..bucket
+    });
+    for (name, begin) in [("log-file", Begin::Foreign), ("log-file-torn", Begin::Torn)] {
+        simulation.correct(Logs {
+            name,
+            appends: true,
+            begin,
+        });
+    }
+    simulation.planted(UNCONDITIONAL, bucket, Breakage::Unconditional(log::is_head));
+    simulation.planted(LOST_IS_FAILURE, bucket, Breakage::LostIsFailure);
+    let deletes_first = Breakage::DeletesBefore {
+        sources: log::is_segment,
+        target: log::is_head,
+    };
+    simulation.planted("a fold that deletes first", bucket, deletes_first);
+    let reuses = Breakage::ReusesNames(log::numbered);
+    simulation.planted("reuse of a segment name", bucket, reuses);
 }
 
 impl Simulation {
@@ -134,7 +176,13 @@ impl Simulation {
     }
 
     /// The scenario with a fault that must be found.
-    fn planted<S: Scenario>(&mut self, name: &'static str, scenario: S, breakage: Breakage) {
+    fn planted<S: Scenario + Clone>(
+        &mut self,
+        name: &'static str,
+        scenario: S,
+        breakage: Breakage,
+    ) {
+        let correct = Arc::new(scenario.clone());
         let planted = Arc::new(Planted {
             name,
             scenario,
@@ -148,11 +196,10 @@ impl Simulation {
             return self.one_seed(&planted, seed);
         }
         self.row(format!("{name}: found"), || {
-            let found = suite::first_failing(&planted, 0, SEEDS_PLANTED);
-            let Some((seed, played)) = found else {
-                return Err(format!("not found in {SEEDS_PLANTED} seeds"));
-            };
-            println!("{}", suite::reported(&planted, seed, &played));
+            let (seed, words) = suite::found(&planted, SEEDS_PLANTED)?;
+            println!("{words}");
+            // Unbroken, it survives the same seeds.
+            suite::seeds(&correct, 0, seed + 1)?;
             Ok(seed + 1)
         });
     }

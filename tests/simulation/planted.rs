@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 
 use haversack_core::store::{
-    Answer, Body, Condition, PutOptions, Request, Source, Store, StoreResult,
+    Answer, Body, Condition, PutOptions, Request, Source, Store, StoreErrorCode, StoreResult,
 };
 use haversack_host::store::MemoryStore;
 use haversack_host::store::faulty::Random;
@@ -20,8 +20,8 @@ pub enum Breakage {
     Unconditional(Keys),
     /// What the operation has read is deleted before it is preserved, not after.
     DeletesBefore { sources: Keys, target: Keys },
-    /// Names lose what makes them unique.
-    ReusesNames(fn(&str) -> Option<String>),
+    /// New objects get the first free name instead of one of their own.
+    ReusesNames(fn(&str, u32) -> Option<String>),
     /// The client takes a lost answer for a failure, and comes again under another request id.
     LostIsFailure,
 }
@@ -128,12 +128,21 @@ impl Broken<'_> {
         }
     }
 
-    fn name(&self, key: &str) -> String {
-        let renamed = match self.breakage {
-            Breakage::ReusesNames(rename) => rename(key),
-            _ => None,
-        };
-        renamed.unwrap_or_else(|| key.to_owned())
+    /// Put under the first free name.
+    fn put_free(&self, names: impl Iterator<Item = String>, body: &Body) -> StoreResult<String> {
+        let mut last = Ok(String::new());
+        for name in names {
+            let options = PutOptions {
+                condition: Condition::IfAbsent,
+                content_type: None,
+                metadata: Vec::new(),
+            };
+            last = self.inner.put(&name, body.clone(), options);
+            if !matches!(&last, Err(error) if error.code == StoreErrorCode::Conflict) {
+                break;
+            }
+        }
+        last
     }
 }
 
@@ -142,19 +151,13 @@ impl Store for Broken<'_> {
         self.inner.describe()
     }
 
-    fn read(&self, mut wave: Vec<Request>) -> Vec<StoreResult<Answer>> {
-        for request in &mut wave {
-            match request {
-                Request::Get(get) => {
-                    get.key = self.name(&get.key);
-                    if let Breakage::DeletesBefore { sources, .. } = self.breakage
-                        && sources(&get.key)
-                    {
-                        self.read.borrow_mut().push(get.key.clone());
-                    }
-                }
-                Request::Head(key) => *key = self.name(key),
-                Request::List(_) => {}
+    fn read(&self, wave: Vec<Request>) -> Vec<StoreResult<Answer>> {
+        for request in &wave {
+            if let Request::Get(get) = request
+                && let Breakage::DeletesBefore { sources, .. } = self.breakage
+                && sources(&get.key)
+            {
+                self.read.borrow_mut().push(get.key.clone());
             }
         }
         self.inner.read(wave)
@@ -162,7 +165,12 @@ impl Store for Broken<'_> {
 
     fn put(&self, key: &str, body: Body, mut options: PutOptions) -> StoreResult<String> {
         self.before_write(key, &mut options);
-        self.inner.put(&self.name(key), body, options)
+        if let Breakage::ReusesNames(free) = self.breakage
+            && free(key, 0).is_some()
+        {
+            return self.put_free((0..100).filter_map(|number| free(key, number)), &body);
+        }
+        self.inner.put(key, body, options)
     }
 
     fn append(&self, key: &str, body: Body, at_bytes: u64) -> StoreResult<u64> {

@@ -11,9 +11,9 @@ use haversack_host::store::faulty::Random;
 /// What the client of one attempt knows.
 #[derive(Clone, Copy, Debug)]
 pub struct Client {
-    /// Its clock, which may have gone back since the last call.
-    pub now_ms: u64,
-    /// From 0; every attempt of an operation has the same request id.
+    /// What its clock said when it made the operation; the same in every attempt, as a message's time is.
+    pub made_ms: u64,
+    /// How many answers it has heard that were no acknowledgement. Every attempt has the same request id.
     pub attempt: u32,
 }
 

@@ -17,7 +17,9 @@ use crate::schedule::{Schedule, Trouble};
 /// The time at which runs begin.
 pub const START_MS: u64 = 1_771_500_000_000;
 /// Tries of one operation: with six faults in a run at most, more means that it never succeeds.
-const ATTEMPTS_MAX: u32 = 40;
+const TRIES_MAX: u32 = 40;
+/// When operations are repeated that were long acknowledged, or left.
+const REPEATED_AFTER_MS: u64 = 3_600_000;
 /// What a client waits before it tries again: longer than R2's rule asks.
 const RETRY_MS: u64 = 1_100;
 
@@ -149,45 +151,45 @@ fn call_all<S: Scenario>(
 ) {
     let inner: Arc<dyn BlobStore> = stage.inner.clone();
     let store = FaultyStore::new(inner, run.clone(), caller);
-    for (index, (number, operation)) in program.iter().enumerate() {
+    'operations: for (index, (number, operation)) in program.iter().enumerate() {
         let index = first + index;
         block_on(store.begin(*number), || false);
         if run.ended().is_some() {
             return;
         }
         stage.note(Event::Called(index));
-        run.note(|| format!("caller {caller} begins operation {number}: {operation:?}"));
+        let made_ms = store.now_ms();
+        run.note(|| {
+            let at_ms = made_ms as i64 - START_MS as i64;
+            format!("caller {caller} begins operation {number} at {at_ms} ms: {operation:?}")
+        });
         let bridge = Bridge::of(&store);
         let mut attempt = 0;
-        loop {
-            let client = Client {
-                now_ms: store.now_ms(),
-                attempt,
-            };
+        for _ in 0..TRIES_MAX {
+            let client = Client { made_ms, attempt };
             match stage.attempt(&bridge, operation, client) {
                 Attempt::Done(answer) => {
                     run.note(|| format!("caller {caller} hears {answer:?}"));
                     stage.note(Event::Answered(index, answer));
-                    break;
+                    continue 'operations;
                 }
                 Attempt::Wrong(what) => return run.end(what),
                 Attempt::Again(why) => {
                     run.note(|| format!("caller {caller} tries again: {why}"));
                     run.wait(RETRY_MS);
+                    attempt += 1;
                 }
                 Attempt::Stopped if run.ended().is_some() => return,
                 Attempt::Stopped if store.abandons() => {
                     stage.lock().abandoned.push(index);
-                    break;
+                    continue 'operations;
                 }
                 Attempt::Stopped => run.note(|| format!("caller {caller} starts again")),
             }
-            attempt += 1;
-            if attempt == ATTEMPTS_MAX {
-                let what = format!("{operation:?} was not acknowledged in {attempt} tries");
-                return run.end(what);
-            }
         }
+        return run.end(format!(
+            "{operation:?} was not acknowledged in {TRIES_MAX} tries"
+        ));
     }
 }
 
@@ -217,8 +219,8 @@ fn finish<S: Scenario>(
         };
         run.note(|| format!("in the end, once more: {operation:?}"));
         let client = Client {
-            now_ms: START_MS + 3_600_000,
-            attempt: 1,
+            made_ms: START_MS + REPEATED_AFTER_MS,
+            attempt: 0,
         };
         match stage.attempt(&store, &operation, client) {
             Attempt::Done(answer) => {

@@ -149,6 +149,30 @@ pub fn seeds<S: Scenario>(scenario: &Arc<S>, first: u64, number: u64) -> Result 
     }
 }
 
+/// A scenario that must fail within `number` seeds: the first that does, and its report. What is reported
+/// still fails, and does not without any single part of it.
+pub fn found<S: Scenario>(
+    scenario: &Arc<S>,
+    number: u64,
+) -> std::result::Result<(u64, String), String> {
+    let (seed, played) =
+        first_failing(scenario, 0, number).ok_or(format!("not found in {number} seeds"))?;
+    let schedule = Schedule::from_seed(&**scenario, seed);
+    let reduced = reduce(scenario, &schedule, &played).ok_or("failed, and reduced to nothing")?;
+    let smallest = &reduced.schedule;
+    let fails = |schedule: &Schedule<S>| play(scenario, schedule, false).failure;
+    if fails(smallest).as_ref() != Some(&reduced.failure) {
+        return Err(format!(
+            "seed {seed}: what it was reduced to fails otherwise"
+        ));
+    }
+    let idle = |part: &usize| fails(&smallest.without(*part, part + 1)).is_some();
+    if let Some(part) = (0..smallest.parts()).find(idle) {
+        return Err(format!("seed {seed}: still fails without part {part}"));
+    }
+    Ok((seed, reported(scenario, seed, &played)))
+}
+
 /// A failing seed, reduced, in words.
 pub fn reported<S: Scenario>(scenario: &Arc<S>, seed: u64, played: &Played) -> String {
     let schedule = Schedule::from_seed(&**scenario, seed);

@@ -13,6 +13,7 @@ use crate::scenario::{Client, Crossing, Outcome, Scenario};
 
 const KEY: &str = "counter";
 
+#[derive(Clone)]
 pub struct Counter;
 
 #[derive(Clone, Debug)]

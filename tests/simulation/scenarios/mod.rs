@@ -1,3 +1,5 @@
 //! The protocols under simulation, one a file.
 
 pub mod counter;
+pub mod document;
+pub mod log;
