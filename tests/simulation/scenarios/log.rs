@@ -120,7 +120,7 @@ fn paged(log: &Log<'_>) -> CoreResult<Result<Vec<String>, String>> {
         let mut newest = page(log, 2, asked.clone())?;
         before = newest.before.take();
         match contents(newest) {
-            Ok(entries) if entries.is_empty() => {
+            Ok(entries) if entries.is_empty() && asked.is_some() => {
                 let what = format!("after {pages:?} nothing lies before {asked:?}");
                 return Ok(Err(what));
             }
