@@ -88,3 +88,7 @@ pub const ARCHIVE_PIECE_RAW_BYTES_MAX: usize = 4 << 20;
 pub const ARCHIVE_DEFLATE_LEVEL: u8 = 4;
 /// Raw bytes that reading an archive gives in one step, whatever the archive claims.
 pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;
+/// Compressed bytes that reading an archive asks for at once.
+pub const ARCHIVE_READ_BYTES: u64 = 4 << 20;
+/// Pieces that are joined in one step; every store takes so many.
+pub const ARCHIVE_CONCAT_SOURCES_MAX: usize = 256;

@@ -2,8 +2,8 @@
 //! Knows no store and no format.
 
 pub use super::field::{
-    AgentId, Date, EpochMs, LineNumber, MediaExtension, MediaId, PathTail, SegmentHash, SegmentMs,
-    SessionId, SkillName, WorkspaceFile,
+    AgentId, ArchiveName, Date, EpochMs, LineNumber, MediaExtension, MediaId, PathTail, PieceName,
+    SegmentHash, SegmentMs, SessionId, SkillName, WorkspaceFile,
 };
 pub use super::session_key::{EncodedSessionKey, SessionKey};
 use super::{System, pattern::places};
@@ -73,6 +73,9 @@ places! { System::Gsv;
     SessionState "session-state" { agent: AgentId, key: EncodedSessionKey } =
         "agents/{agent}/sessions/{key}.state.json"
         where key.session_key().agent() == agent => "the session key is one of this agent";
+    /// A piece of an archive that is being made; deleted once the archive is verified.
+    ArchivePiece "archive-piece" { agent: AgentId, session: SessionId, archive: ArchiveName, piece: PieceName } =
+        "agents/{agent}/sessions/{session}/pieces/{archive}/{piece}.deflate";
     /// A segment of the live log that is not folded in yet.
     LogSegment "log-segment" { agent: AgentId, session: SessionId, ms: SegmentMs, hash: SegmentHash } =
         "agents/{agent}/sessions/{session}/new/{ms}-{hash}.jsonl";

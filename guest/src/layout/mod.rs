@@ -17,6 +17,7 @@
 //! # Ok::<(), haversack_core::types::Error>(())
 //! ```
 
+pub mod archive;
 pub mod concept;
 pub mod field;
 pub mod gsv;

@@ -1,6 +1,7 @@
 //! What may stand in a key: validated types, each with the rule of its spec page, and the trait that
 //! the tables of places use. Knows no template and no store.
 
+mod archive;
 mod file;
 mod gsv;
 mod hi_boss;
@@ -10,6 +11,7 @@ mod run_agent;
 mod solven;
 mod time;
 
+pub use archive::{ArchiveName, PieceName};
 pub use file::{PathTail, SkillName};
 pub use gsv::{AgentId, EpochMs, MediaExtension, MediaId, SessionId, WorkspaceFile};
 pub use hi_boss::AgentName;

@@ -167,7 +167,7 @@ impl Chain {
         let wanted = entries - have;
         let left = bytes.saturating_sub(loaded as u64);
         let guess = guess_bytes(loaded, have, wanted).min(left.max(LOG_TAIL_BYTES));
-        if oldest.start > 0 {
+        if oldest.start > 0 || oldest.previous.is_none() {
             // An entry longer than all that is loaded of its piece: look further each time.
             let length = guess.max(oldest.loaded.len() as u64).min(VALUE_BYTES_MAX);
             return vec![Part::of(oldest, length, log)];
@@ -194,6 +194,7 @@ impl Chain {
             Err(error) if error.code == StoreErrorCode::Conflict => None,
             Err(error) => return Err(error.about(&part.key)),
         };
+        let gap = self.pieces.last().is_some_and(|oldest| oldest.start > 0);
         let known = self.pieces.last_mut().filter(|p| p.name == part.piece.name);
         let Some(blob) = blob else {
             if part.piece.name.is_none() {
@@ -216,8 +217,8 @@ impl Chain {
                 }
                 piece.prepend(log, blob)?;
             }
-            // Pieces after a missing one are not part of the log any more.
-            None if self.broken => {}
+            // Nothing can be put before a gap: a missing piece, or one that is longer than was guessed.
+            None if self.broken || gap => {}
             None => {
                 let mut piece = part.piece;
                 piece.prepend(log, blob)?;

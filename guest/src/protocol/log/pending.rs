@@ -132,11 +132,15 @@ impl Glance {
     }
 }
 
-/// A request for the whole of a segment.
+/// A request for the whole of a segment. By its size, because a wave has room for two values of unknown
+/// size only.
 pub fn get(segment: &Segment) -> Request {
     Request::Get(GetRequest {
         key: segment.key.clone(),
-        range: Range::Whole,
+        range: Range::Span {
+            start_bytes: 0,
+            length_bytes: segment.size_bytes,
+        },
         kind: BodyKind::Binary,
     })
 }

@@ -306,9 +306,13 @@ fn wanted_segments(
     let mut wanted = Vec::new();
     let mut all = true;
     for segment in open {
-        // The entry of the cursor is in the newest of them, and does not count.
+        // The segment of the cursor does not count: the page begins somewhere in it.
+        if before.is_some_and(|(name, _)| segment.name == *name) {
+            wanted.push(segment.clone());
+            continue;
+        }
         let enough = wanted.len() > options.entries_max
-            || (!wanted.is_empty() && bytes + segment.size_bytes > options.bytes_max);
+            || (bytes > 0 && bytes + segment.size_bytes > options.bytes_max);
         if enough {
             all = false;
             break;

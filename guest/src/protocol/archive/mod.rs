@@ -1,0 +1,265 @@
+//! An archive of any length in bounded memory (spec/protocols.md, "Archive of any length"): pieces are
+//! compressed apart and staged, joined to one gzip member, read back, and only then is the staging
+//! deleted. Stopped anywhere, the next call goes on behind the last piece. Knows no message.
+//!
+//! Deleting what was archived is the caller's, after [`Progress::Done`].
+
+mod staging;
+mod verify;
+
+use staging::{Staged, joined_metadata};
+
+use crate::format::gzip::{Checksum, Piece};
+use crate::layout::archive::ArchiveKeys;
+use crate::limits::{ARCHIVE_CONCAT_SOURCES_MAX, ARCHIVE_PIECE_RAW_BYTES_MAX};
+use crate::store::{
+    Answer, Body, Condition, Metered, PutOptions, Request, Source, Stat, StoreError,
+    StoreErrorCode, StoreResult,
+};
+use crate::types::{Error, ErrorCode, Result};
+
+/// What is to be archived: whole entries, in runs that begin where the one before ended.
+pub trait RawSource {
+    /// The run at `position`, which an earlier run gave; none is the beginning. The same position gives
+    /// the same run, at most 4 MiB of it.
+    fn run_at(&mut self, position: Option<&str>) -> Result<Run>;
+}
+
+/// Some entries to archive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    pub raw: Vec<u8>,
+    pub entries: u64,
+    /// Where the next run begins, at most 512 bytes of ASCII; none when this was the last.
+    pub next: Option<String>,
+}
+
+/// How much there is in an archive.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Totals {
+    pub checksum: Checksum,
+    pub entries: u64,
+}
+
+/// How an archive is to be.
+pub struct Target<'a> {
+    pub keys: &'a ArchiveKeys,
+    pub content_type: &'a str,
+    /// What the pieces are of: staged pieces with another origin are left from something else, and are
+    /// written anew. At most 128 bytes of ASCII.
+    pub origin: &'a str,
+    /// The archive's metadata, once it is known how much is in it.
+    pub metadata: &'a dyn Fn(&Totals) -> Vec<(String, String)>,
+}
+
+/// How far it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Progress {
+    /// There is nothing to archive, and nothing was written.
+    Nothing,
+    /// So many pieces are staged; call again with the same arguments.
+    More {
+        pieces: usize,
+    },
+    Done(Archived),
+}
+
+/// An archive that lies in the store and was read back.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Archived {
+    pub key: String,
+    pub totals: Totals,
+    pub size_bytes: u64,
+}
+
+/// Archive what `source` gives, staging at most `pieces_max` pieces in this call.
+///
+/// Errors: `conflict` when an archive of other content lies there; those of the source and of the store.
+/// Whatever the error, nothing that is archived was touched, and a repeat goes on.
+pub fn archive(
+    store: &Metered<'_>,
+    target: &Target<'_>,
+    source: &mut dyn RawSource,
+    pieces_max: usize,
+) -> Result<Progress> {
+    let mut staged = Staged::load(store, target)?;
+    if staged.pieces.is_empty() && stat(store, target.keys.archive())?.is_some() {
+        let archived = confirm(store, target, source)?;
+        staged.delete(store, target)?;
+        return Ok(Progress::Done(archived));
+    }
+    let mut left = pieces_max.max(1);
+    while !staged.is_whole() {
+        if left == 0 {
+            return Ok(Progress::More {
+                pieces: staged.pieces.len(),
+            });
+        }
+        left -= 1;
+        let run = source.run_at(staged.position())?;
+        if staged.pieces.is_empty() && run.raw.is_empty() && run.next.is_none() {
+            return Ok(Progress::Nothing);
+        }
+        stage(store, target, &mut staged, run)?;
+    }
+    join(store, target, &staged)?;
+    let archived = verify::read_back(store, target.keys.archive(), &staged.totals)?;
+    staged.delete(store, target)?;
+    Ok(Progress::Done(archived))
+}
+
+/// An archive is there and nothing is staged: it is ours when the source says the same.
+fn confirm(
+    store: &Metered<'_>,
+    target: &Target<'_>,
+    source: &mut dyn RawSource,
+) -> Result<Archived> {
+    let mut totals = Totals::default();
+    let mut position: Option<String> = None;
+    loop {
+        let run = source.run_at(position.as_deref())?;
+        totals.checksum = totals.checksum.combine(Checksum::of(&run.raw));
+        totals.entries += run.entries;
+        match run.next {
+            Some(next) => position = Some(next),
+            None => break,
+        }
+    }
+    verify::read_back(store, target.keys.archive(), &totals)
+}
+
+/// Compress a run and put it behind the last piece.
+fn stage(store: &Metered<'_>, target: &Target<'_>, staged: &mut Staged, run: Run) -> Result<()> {
+    if run.raw.len() > ARCHIVE_PIECE_RAW_BYTES_MAX {
+        return Err(Error::too_large(format!(
+            "a run of {} bytes to archive, over {ARCHIVE_PIECE_RAW_BYTES_MAX}",
+            run.raw.len()
+        )));
+    }
+    let number = staged.pieces.len();
+    let mut piece = Piece::of(&run.raw)?;
+    let whole = staged.totals.checksum.combine(piece.checksum);
+    let checksum = piece.checksum;
+    if number == 0 {
+        piece = piece.opened();
+    }
+    if run.next.is_none() {
+        piece = piece.closed(whole);
+    }
+    let totals = Totals {
+        checksum,
+        entries: run.entries,
+    };
+    staged.add(store, target, piece.bytes, totals, run.next)
+}
+
+/// Make one object of the pieces, in two steps where there are more than a concat takes.
+fn join(store: &Metered<'_>, target: &Target<'_>, staged: &Staged) -> Result<()> {
+    let archive = target.keys.archive();
+    let mut sources = staged.pieces.clone();
+    if sources.len() > ARCHIVE_CONCAT_SOURCES_MAX {
+        let mut joined = Vec::new();
+        for (number, part) in sources.chunks(ARCHIVE_CONCAT_SOURCES_MAX).enumerate() {
+            let key = target.keys.joined(number)?;
+            join_run(store, part, &key, archive, joined_metadata(target.origin))?;
+            joined.push(key);
+        }
+        sources = joined;
+    }
+    let options = PutOptions {
+        condition: Condition::IfAbsent,
+        content_type: Some(target.content_type.to_owned()),
+        metadata: (target.metadata)(&staged.totals),
+    };
+    let Err(error) = concat(store, &sources, archive, options) else {
+        return Ok(());
+    };
+    // There already, or a piece is gone because another call has finished: what it holds is verified next.
+    if is_unsure(&error) && stat(store, archive)?.is_some() {
+        return Ok(());
+    }
+    Err(error.about(archive))
+}
+
+/// Join some pieces. One that was left from another origin is deleted first.
+fn join_run(
+    store: &Metered<'_>,
+    pieces: &[String],
+    to: &str,
+    archive: &str,
+    metadata: Vec<(String, String)>,
+) -> Result<()> {
+    let mut last = None;
+    for _ in 0..JOIN_TRIES_MAX {
+        let options = PutOptions {
+            condition: Condition::IfAbsent,
+            content_type: None,
+            metadata: metadata.clone(),
+        };
+        let Err(error) = concat(store, pieces, to, options) else {
+            return Ok(());
+        };
+        if !is_unsure(&error) {
+            return Err(error.about(to));
+        }
+        last = Some(error);
+        let Some(there) = stat(store, to)? else {
+            if stat(store, archive)?.is_some() {
+                // Another call has finished, and deleted the pieces.
+                return Ok(());
+            }
+            continue;
+        };
+        let is_ours = metadata.iter().all(|(name, value)| {
+            let mut found = there.metadata.iter();
+            found.any(|(n, v)| n.eq_ignore_ascii_case(name) && v == value)
+        });
+        if is_ours {
+            return Ok(());
+        }
+        for answer in store.delete(vec![to.to_owned()])? {
+            answer.map_err(|error| error.about(to))?;
+        }
+    }
+    Err(last.map_or_else(
+        || Error::new(ErrorCode::Other, "no try was made"),
+        |error| error.about(to),
+    ))
+}
+
+fn concat(
+    store: &Metered<'_>,
+    sources: &[String],
+    to: &str,
+    options: PutOptions,
+) -> StoreResult<String> {
+    let from = sources.iter().map(|key| Source {
+        key: key.clone(),
+        if_match: None,
+    });
+    store.concat(from.collect(), to, options)
+}
+
+/// Whether looking at the target tells more.
+fn is_unsure(error: &StoreError) -> bool {
+    matches!(
+        error.code,
+        StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
+    )
+}
+
+fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
+    let answer = store.read(vec![Request::Head(key.to_owned())])?;
+    match answer.into_iter().next() {
+        Some(Ok(Answer::Head(stat))) => Ok(stat),
+        Some(Err(error)) => Err(error.about(key)),
+        _ => Err(Error::new(ErrorCode::Other, format!("{key}: no answer"))),
+    }
+}
+
+const JOIN_TRIES_MAX: usize = 8;
+
+/// A piece's body.
+fn body(bytes: Vec<u8>) -> Body {
+    Body::Binary(bytes)
+}

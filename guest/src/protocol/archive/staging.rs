@@ -1,0 +1,216 @@
+//! The pieces of an archive while it is made: what each is of stands in its metadata, so that a later
+//! call goes on without reading them.
+
+use super::{Target, Totals, body};
+use crate::format::gzip::Checksum;
+use crate::limits::WAVE_REQUESTS_MAX;
+use crate::store::{
+    Answer, Condition, ListRequest, Metered, PutOptions, Request, Stat, StoreErrorCode,
+};
+use crate::types::{Error, ErrorCode, Result};
+
+const FORMAT: &str = "piece-format";
+const ORIGIN: &str = "piece-origin";
+const CRC32: &str = "piece-crc32";
+const RAW_BYTES: &str = "piece-raw-bytes";
+const ENTRIES: &str = "piece-entries";
+const NEXT: &str = "piece-next";
+const FORMAT_NUMBER: &str = "1";
+
+/// The pieces from the first on that are whole and of this origin.
+#[derive(Debug, Default)]
+pub struct Staged {
+    /// Keys in order.
+    pub pieces: Vec<String>,
+    pub totals: Totals,
+    /// Where the next run begins; none at the beginning, and at the end.
+    next: Option<String>,
+    ended: bool,
+}
+
+/// The metadata of a joined run: only of what.
+pub fn joined_metadata(origin: &str) -> Vec<(String, String)> {
+    [(FORMAT, FORMAT_NUMBER), (ORIGIN, origin)]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .into()
+}
+
+/// What a piece's metadata say.
+struct PieceMetadata {
+    totals: Totals,
+    next: Option<String>,
+}
+
+impl PieceMetadata {
+    /// None when it is of another origin, or of a format that is not known.
+    fn parse(stat: &Stat, origin: &str) -> Option<Self> {
+        let find = |wanted: &str| {
+            let found = stat.metadata.iter();
+            let mut found = found.filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
+            found.next().map(|(_, value)| value.as_str())
+        };
+        if find(FORMAT) != Some(FORMAT_NUMBER) || find(ORIGIN) != Some(origin) {
+            return None;
+        }
+        Some(Self {
+            totals: Totals {
+                checksum: Checksum {
+                    crc32: u32::from_str_radix(find(CRC32)?, 16).ok()?,
+                    raw_bytes: find(RAW_BYTES)?.parse().ok()?,
+                },
+                entries: find(ENTRIES)?.parse().ok()?,
+            },
+            next: find(NEXT).map(str::to_owned),
+        })
+    }
+
+    fn to_metadata(&self, origin: &str) -> Vec<(String, String)> {
+        let mut pairs = vec![
+            (FORMAT, FORMAT_NUMBER.to_owned()),
+            (ORIGIN, origin.to_owned()),
+            (CRC32, format!("{:08x}", self.totals.checksum.crc32)),
+            (RAW_BYTES, self.totals.checksum.raw_bytes.to_string()),
+            (ENTRIES, self.totals.entries.to_string()),
+        ];
+        pairs.extend(self.next.clone().map(|next| (NEXT, next)));
+        let owned = |(name, value): (&str, String)| (name.to_owned(), value);
+        pairs.into_iter().map(owned).collect()
+    }
+}
+
+impl Staged {
+    /// What earlier calls staged.
+    pub fn load(store: &Metered<'_>, target: &Target<'_>) -> Result<Self> {
+        let mut staged = Self::default();
+        for keys in list(store, target)?.chunks(WAVE_REQUESTS_MAX) {
+            let heads = keys.iter().map(|key| Request::Head(key.clone())).collect();
+            for (key, answer) in keys.iter().zip(store.read(heads)?) {
+                let Answer::Head(stat) = answer.map_err(|error| error.about(key))? else {
+                    return Ok(staged);
+                };
+                let metadata = stat.and_then(|stat| PieceMetadata::parse(&stat, target.origin));
+                // From the first that is missing or of something else on, pieces are written anew.
+                let expected = target.keys.piece(staged.pieces.len())?;
+                let Some(metadata) = metadata.filter(|_| *key == expected && !staged.ended) else {
+                    return Ok(staged);
+                };
+                staged.push(expected, metadata);
+            }
+        }
+        Ok(staged)
+    }
+
+    pub fn is_whole(&self) -> bool {
+        self.ended
+    }
+
+    pub fn position(&self) -> Option<&str> {
+        self.next.as_deref()
+    }
+
+    /// Put the next piece: `bytes` are what holds `totals`, and the next run begins at `next`.
+    pub fn add(
+        &mut self,
+        store: &Metered<'_>,
+        target: &Target<'_>,
+        bytes: Vec<u8>,
+        totals: Totals,
+        next: Option<String>,
+    ) -> Result<()> {
+        let key = target.keys.piece(self.pieces.len())?;
+        let metadata = PieceMetadata { totals, next };
+        let mut condition = Condition::IfAbsent;
+        for _ in 0..TRIES_MAX {
+            let options = PutOptions {
+                condition,
+                content_type: None,
+                metadata: metadata.to_metadata(target.origin),
+            };
+            let error = match store.put(&key, body(bytes.clone()), options) {
+                Ok(_) => {
+                    self.push(key, metadata);
+                    return Ok(());
+                }
+                Err(error) => error,
+            };
+            if !matches!(
+                error.code,
+                StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
+            ) {
+                return Err(error.about(&key));
+            }
+            let there = store.read(vec![Request::Head(key.clone())])?;
+            let Some(Ok(Answer::Head(there))) = there.into_iter().next() else {
+                return Err(error.about(&key));
+            };
+            condition = match there {
+                None => Condition::IfAbsent,
+                Some(stat) => match PieceMetadata::parse(&stat, target.origin) {
+                    Some(found)
+                        if found.totals == metadata.totals && found.next == metadata.next =>
+                    {
+                        self.push(key, metadata);
+                        return Ok(());
+                    }
+                    // Left from something else.
+                    _ => Condition::IfMatch(stat.version),
+                },
+            };
+        }
+        Err(Error::new(
+            ErrorCode::Conflict,
+            format!("{key}: somebody else makes another archive of the same name; try again"),
+        )
+        .at(key))
+    }
+
+    fn push(&mut self, key: String, metadata: PieceMetadata) {
+        self.pieces.push(key);
+        let totals = metadata.totals;
+        self.totals.checksum = self.totals.checksum.combine(totals.checksum);
+        self.totals.entries += totals.entries;
+        self.ended = metadata.next.is_none();
+        self.next = metadata.next;
+    }
+
+    /// Delete everything that was staged for this archive, joined runs and leftovers included.
+    pub fn delete(&self, store: &Metered<'_>, target: &Target<'_>) -> Result<()> {
+        let keys = list_all(store, target)?;
+        for (key, answer) in keys.iter().zip(store.delete(keys.clone())?) {
+            answer.map_err(|error| error.about(key))?;
+        }
+        Ok(())
+    }
+}
+
+const TRIES_MAX: usize = 8;
+
+/// Keys of staged pieces, in order, joined runs left out.
+fn list(store: &Metered<'_>, target: &Target<'_>) -> Result<Vec<String>> {
+    let first = target.keys.piece(0)?;
+    let keys = list_all(store, target)?;
+    Ok(keys.into_iter().filter(|key| *key >= first).collect())
+}
+
+fn list_all(store: &Metered<'_>, target: &Target<'_>) -> Result<Vec<String>> {
+    let prefix = target.keys.pieces_prefix()?;
+    let mut keys = Vec::new();
+    let mut cursor = None;
+    loop {
+        let request = Request::List(ListRequest {
+            prefix: prefix.clone(),
+            cursor,
+            ..ListRequest::default()
+        });
+        let listing = match store.read(vec![request])?.into_iter().next() {
+            Some(Ok(Answer::Listing(listing))) => listing,
+            Some(Err(error)) => return Err(error.about(&prefix)),
+            _ => return Ok(keys),
+        };
+        keys.extend(listing.entries.into_iter().map(|entry| entry.key));
+        match listing.cursor {
+            Some(next) => cursor = Some(next),
+            None => return Ok(keys),
+        }
+    }
+}
