@@ -25,6 +25,7 @@ use haversack_tests::table::{Table, Verdict};
 
 use crate::planted::{Breakage, Planted};
 use crate::scenario::Scenario;
+use crate::scenarios::archive::{self, Archive};
 use crate::scenarios::counter::Counter;
 use crate::scenarios::document::Document;
 use crate::scenarios::log::{self, Begin, Logs};
@@ -96,6 +97,7 @@ fn main() -> ExitCode {
     counters(&mut simulation);
     documents(&mut simulation);
     logs(&mut simulation);
+    archives(&mut simulation);
     simulation.finish()
 }
 
@@ -145,6 +147,35 @@ fn logs(simulation: &mut Simulation) {
     simulation.planted("a fold that deletes first", bucket, deletes_first);
     let reuses = Breakage::ReusesNames(log::numbered);
     simulation.planted("reuse of a segment name", bucket, reuses);
+}
+
+fn archives(simulation: &mut Simulation) {
+    let clears = || Archive {
+        name: "archive-and-clear",
+        clears: true,
+        leftover: false,
+    };
+    simulation.correct(Archive {
+        name: "archive",
+        clears: false,
+        ..clears()
+    });
+    simulation.correct(Archive {
+        name: "archive-over-leftovers",
+        clears: false,
+        leftover: true,
+    });
+    simulation.correct(clears());
+    let clears_first = Breakage::DeletesBefore {
+        sources: archive::is_run,
+        target: archive::is_archive,
+    };
+    simulation.planted("clear before archive", clears(), clears_first);
+    let deletes_first = Breakage::DeletesBefore {
+        sources: archive::is_run,
+        target: archive::is_piece,
+    };
+    simulation.planted("delete before copy", clears(), deletes_first);
 }
 
 impl Simulation {

@@ -1,5 +1,6 @@
 //! The protocols under simulation, one a file.
 
+pub mod archive;
 pub mod counter;
 pub mod document;
 pub mod log;
