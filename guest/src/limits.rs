@@ -92,3 +92,19 @@ pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;
 pub const ARCHIVE_READ_BYTES: u64 = 4 << 20;
 /// Pieces that are joined in one step; every store takes so many.
 pub const ARCHIVE_CONCAT_SOURCES_MAX: usize = 256;
+/// Tokens of an image, in every role, whatever its size (spec: gsv, Compaction).
+pub const IMAGE_TOKENS: u64 = 1_600;
+/// Tokens left free for the model's answer, unless the caller says otherwise.
+pub const COMPACTION_RESERVE_TOKENS: u64 = 20_000;
+/// Tokens of newest messages that a compaction keeps, unless the caller says otherwise.
+pub const COMPACTION_KEEP_RECENT_TOKENS: u64 = 20_000;
+/// A conversation of so few messages is never compacted.
+pub const COMPACTION_MESSAGES_MIN: usize = 2;
+/// The smallest window of a model that a conversation is cut into chunks for.
+pub const WINDOW_TOKENS_MIN: u64 = 2_000;
+/// Characters of a tool's result that the summarising model sees.
+pub const TOOL_RESULT_CHARACTERS_MAX: usize = 2_000;
+/// Decoded bytes of one attachment: the reference's 25 MB.
+pub const MEDIA_BYTES_MAX: u64 = 25 << 20;
+/// Minutes without activity that an `idle` reset policy may name: a year.
+pub const IDLE_MINUTES_MAX: u32 = 525_600;

@@ -1,11 +1,15 @@
 //! Pure functions that decide: what goes into a prompt, what is cut, which skill is shown.
 
 pub mod assemble;
+pub mod compaction;
 pub mod compare;
 pub mod eligibility;
 pub mod estimate;
 pub mod heartbeat;
 pub mod manifest;
+pub mod media;
+pub mod memory_section;
+pub mod reset_policy;
 pub mod skill_listing;
 pub mod tooling;
 pub mod truncate;
