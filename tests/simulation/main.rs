@@ -21,6 +21,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
+use haversack_host::contract;
+use haversack_host::store::MemoryStore;
+use haversack_host::store::faulty::{FaultyStore, Run};
 use haversack_tests::table::{Table, Verdict};
 
 use crate::planted::{Breakage, Planted};
@@ -94,6 +97,7 @@ fn main() -> ExitCode {
         table: Table::default(),
         covered: BTreeSet::new(),
     };
+    simulation.contract();
     counters(&mut simulation);
     documents(&mut simulation);
     logs(&mut simulation);
@@ -233,6 +237,24 @@ impl Simulation {
             suite::seeds(&correct, 0, seed + 1)?;
             Ok(seed + 1)
         });
+    }
+
+    /// Where nothing goes wrong, the faulty store is a store like any other.
+    fn contract(&mut self) {
+        let name = "faulty store: keeps the contract";
+        if self.asked.wants(name) {
+            self.row(name.to_owned(), || {
+                let run = Arc::new(Run::planned(Vec::new(), 1, 0));
+                let store = FaultyStore::new(Arc::new(MemoryStore::new(true)), run, 0);
+                let checks = contract::run(&store, "scratch", |_| {});
+                let failed = |outcome: &&contract::Outcome| outcome.failed();
+                let outcomes = bridge::block_on(checks, || false);
+                match outcomes.iter().find(failed) {
+                    Some(failed) => Err(failed.to_string()),
+                    None => Ok(outcomes.len() as u64),
+                }
+            });
+        }
     }
 
     fn row(&mut self, name: String, runs: impl FnOnce() -> suite::Result) {

@@ -21,6 +21,8 @@ mod chooser;
 mod plan;
 mod random;
 mod run;
+#[cfg(test)]
+mod tests;
 
 use std::future::{Future, pending};
 use std::sync::Arc;
@@ -67,7 +69,8 @@ impl FaultyStore {
         self.run.abandons(self.caller)
     }
 
-    /// One call, of `kind`, to `act`, named by `what`. `act` answers whether it changed something, too.
+    /// One call of `kind`, named by `what`, carried out by `act`. `before` and `after` are the versions that a
+    /// conflict with itself may tell.
     async fn call<T>(
         &self,
         kind: Kind,
@@ -89,9 +92,6 @@ impl FaultyStore {
                 format!("key {}: {what}", key::shown(key)),
             ))
         };
-        let limited = kind != Kind::Read
-            && matches!(fault, None | Some(Fault::FailAfter | Fault::StopAfter))
-            && !self.run.takes_write(key);
         match fault {
             Some(Fault::FailBefore) => {
                 return failure(ErrorCode::Unavailable, "fails, without effect");
@@ -100,14 +100,15 @@ impl FaultyStore {
                 note("the caller stops before it");
                 return self.stop().await;
             }
-            _ if limited || fault == Some(Fault::RateLimit) => {
-                let refused = failure(ErrorCode::Unavailable, "429, one write a second to a key");
-                return refused.map_err(|error| Error {
-                    retry_after_ms: Some(1_000),
-                    ..error
-                });
-            }
             _ => {}
+        }
+        let limited = kind != Kind::Read && !self.run.takes_write(key);
+        if limited || fault == Some(Fault::RateLimit) {
+            let refused = failure(ErrorCode::Unavailable, "429, one write a second to a key");
+            return refused.map_err(|error| Error {
+                retry_after_ms: Some(1_000),
+                ..error
+            });
         }
         let result = act.await;
         if kind != Kind::Read && result.is_ok() {
