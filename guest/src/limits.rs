@@ -108,3 +108,9 @@ pub const TOOL_RESULT_CHARACTERS_MAX: usize = 2_000;
 pub const MEDIA_BYTES_MAX: u64 = 25 << 20;
 /// Minutes without activity that an `idle` reset policy may name: a year.
 pub const IDLE_MINUTES_MAX: u32 = 525_600;
+
+/// Text of one append to memory.
+pub const MEMORY_TEXT_BYTES_MAX: usize = 256 << 10;
+/// Days in a snapshot of memory, unless the caller says otherwise, and at most.
+pub const MEMORY_DAYS_DEFAULT: u32 = 2;
+pub const MEMORY_DAYS_MAX: u32 = 14;

@@ -4,6 +4,7 @@
 mod convert;
 mod documents;
 mod layout;
+mod memory;
 mod prompt;
 mod skills;
 mod store;

@@ -58,9 +58,9 @@ concepts! {
     /// Skills with front matter.
     Skills "skills"                     Works  Later   Absent   Later   Absent;
     /// Long-term and daily memory that an agent writes.
-    Memory "memory"                     Later  Absent  Absent   Absent  Later;
+    Memory "memory"                     Works  Absent  Absent   Absent  Later;
     /// A cut of memory for a prompt.
-    MemorySnapshot "memory-snapshot"    Later  Absent  Absent   Absent  Later;
+    MemorySnapshot "memory-snapshot"    Works  Absent  Absent   Absent  Later;
     /// Refusing memory that looks like a secret.
     SecretCheck "secret-check"          Absent Absent  Absent   Absent  Later;
     /// Message logs of sessions.

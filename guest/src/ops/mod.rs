@@ -2,6 +2,9 @@
 
 pub mod documents;
 pub mod layout;
+mod load;
+pub mod memory;
+mod moment;
 mod presence;
 pub mod prompt;
 pub mod skills;

@@ -2,12 +2,10 @@
 //! (gsv reference, "Loading Order"; spec: gsv, Prompt). How sections are joined and cut is decided in
 //! `transform/`.
 
-use super::load;
 use super::{AssembleAnswer, AssembleRequest, Budget, HiddenSkill, Runtime};
 use crate::format::text::trim;
 use crate::layout::gsv::{AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix};
-use crate::limits::{NOW_MS_MAX, UTC_OFFSET_MINUTES_MAX};
-use crate::ops::{presence, skills};
+use crate::ops::{load, moment, presence, skills};
 use crate::store::{Metered, Request, Store};
 use crate::transform::assemble::{Part, assemble as join};
 use crate::transform::eligibility::Conditions;
@@ -197,29 +195,13 @@ fn subject(request: &AssembleRequest) -> Result<Subject> {
         ));
     }
     let main = session.is_main(request.main_key.as_deref());
-    let (today, yesterday) = days(request.now_ms, request.utc_offset_minutes)?;
+    let (today, yesterday) = moment::days(request.now_ms, request.utc_offset_minutes)?;
     Ok(Subject {
         agent,
         session,
         main,
         today,
         yesterday,
-    })
-}
-
-/// Today and yesterday by the caller's clock and offset.
-fn days(now_ms: u64, utc_offset_minutes: i32) -> Result<(Date, Date)> {
-    if utc_offset_minutes.unsigned_abs() > UTC_OFFSET_MINUTES_MAX {
-        return Err(Error::invalid(format!(
-            "utc-offset-minutes is {utc_offset_minutes}; it must lie between -{UTC_OFFSET_MINUTES_MAX} and \
-             {UTC_OFFSET_MINUTES_MAX} (18 hours)"
-        )));
-    }
-    let today = Date::at(now_ms, utc_offset_minutes).filter(|_| now_ms <= NOW_MS_MAX);
-    today.and_then(|today| Some((today, today.previous()?))).ok_or_else(|| {
-        Error::invalid(format!(
-            "now-ms is {now_ms}; it must be milliseconds since 1970 and, with its offset, fall before the year 10000"
-        ))
     })
 }
 

@@ -2,7 +2,6 @@
 //! `wit/core/prompt.wit`; what each system puts in stands in a file of its own.
 
 mod gsv;
-mod load;
 
 use serde::{Deserialize, Serialize};
 
@@ -51,7 +50,7 @@ pub enum Budget {
 }
 
 impl Budget {
-    fn policy(&self) -> Result<Policy> {
+    pub(crate) fn policy(&self) -> Result<Policy> {
         match self {
             Self::Preset(name) => policy::preset(name),
             Self::Custom(policy) => policy.check().map(|()| policy.as_ref().clone()),

@@ -1,0 +1,238 @@
+//! Memory of a gsv agent: MEMORY.md and `memory/{date}.md` (spec: gsv, Compaction and Prompt).
+
+use super::{AppendAnswer, AppendRequest, Note, SnapshotAnswer, SnapshotRequest};
+use crate::format::text::trim;
+use crate::layout::gsv::{
+    AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix, memory_prefix,
+};
+use crate::limits::{MEMORY_DAYS_DEFAULT, MEMORY_DAYS_MAX, MEMORY_TEXT_BYTES_MAX};
+use crate::ops::load::{blob, get, read_file};
+use crate::ops::moment;
+use crate::protocol::document::{Change, Current, edit};
+use crate::protocol::request::RequestId;
+use crate::store::{Answer, ListRequest, Listing, Metered, Request, Store};
+use crate::transform::memory_section;
+use crate::transform::truncate::budget::{File, fit};
+use crate::transform::truncate::policy::{Policy, preset};
+use crate::types::{Error, Problem, ProblemKind, Result};
+
+/// What daily files are.
+const CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
+
+pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer> {
+    let store = Metered::new(store);
+    let agent = AgentId::parse(&request.home.id)?;
+    let id = RequestId::parse(&request.request_id)?;
+    let date = moment::day("at-ms", request.at_ms, request.utc_offset_minutes)?;
+    check_text(&request.text)?;
+    let key = Place::DailyMemory { agent, date }.key();
+    let section = memory_section::section(&request.text, request.at_ms, request.utc_offset_minutes);
+    let mut size_bytes = 0;
+    let edited = edit(&store, &key, &id, CONTENT_TYPE, |current: Current<'_>| {
+        let file = current.body.unwrap_or_default();
+        size_bytes = file.len() as u64;
+        if !current.knows_requests && memory_section::holds(file, &section) {
+            return Ok(Change::Nothing);
+        }
+        let appended = memory_section::append(file, &section);
+        size_bytes = appended.len() as u64;
+        Ok(Change::Write(appended))
+    })?;
+    Ok(AppendAnswer {
+        version: edited.version.unwrap_or_default(),
+        repeat: edited.repeat || !edited.changed,
+        size_bytes,
+        problems: near_limit(&key, size_bytes),
+        key,
+        cost: store.cost(),
+    })
+}
+
+fn check_text(text: &str) -> Result<()> {
+    if trim(text).is_empty() {
+        return Err(Error::invalid(
+            "the text is blank: there is nothing to remember",
+        ));
+    }
+    if text.len() > MEMORY_TEXT_BYTES_MAX {
+        return Err(Error::too_large(format!(
+            "the text has {} bytes, over {MEMORY_TEXT_BYTES_MAX}; append it in parts",
+            text.len()
+        )));
+    }
+    Ok(())
+}
+
+/// A prompt reads the first MiB of a file.
+fn near_limit(key: &str, size_bytes: u64) -> Vec<Problem> {
+    let limit = crate::limits::WORKSPACE_FILE_BYTES_MAX;
+    if size_bytes <= limit {
+        return Vec::new();
+    }
+    let message = format!(
+        "is {size_bytes} bytes long, and a prompt reads {limit} of a file: move older sections to another file"
+    );
+    vec![Problem::new(ProblemKind::NearLimit, key, message)]
+}
+
+pub fn snapshot(store: &dyn Store, request: &SnapshotRequest) -> Result<SnapshotAnswer> {
+    let store = Metered::new(store);
+    let agent = AgentId::parse(&request.home.id)?;
+    let (today, _) = moment::days(request.now_ms, request.utc_offset_minutes)?;
+    let days = request.days.unwrap_or(MEMORY_DAYS_DEFAULT);
+    if days > MEMORY_DAYS_MAX {
+        return Err(Error::invalid(format!(
+            "days is {days}; it must be at most {MEMORY_DAYS_MAX}"
+        )));
+    }
+    let policy = match &request.budget {
+        Some(budget) => budget.policy()?,
+        None => preset("none")?,
+    };
+    let mut problems = Vec::new();
+    let mut wanted = Vec::new();
+    if is_main(&agent, request)? {
+        let file = WorkspaceFile::Memory;
+        let place = Place::WorkspaceFile {
+            agent: agent.clone(),
+            file,
+        };
+        wanted.push((None, place.key()));
+    }
+    let dates = newest_days(&store, &agent, today, days as usize, &mut problems)?;
+    wanted.extend(dates.into_iter().map(|date| {
+        let agent = agent.clone();
+        (Some(date), Place::DailyMemory { agent, date }.key())
+    }));
+    let wave = wanted
+        .iter()
+        .map(|(date, key)| get(key.clone(), date.is_some(), policy.shape));
+    let answers = store.read(wave.collect())?;
+    let mut files = Vec::new();
+    let mut about = Vec::new();
+    for ((date, key), answer) in wanted.into_iter().zip(answers) {
+        if let Some(blob) = blob(Some(answer), &key)? {
+            let version = blob.stat.version.clone();
+            let prefix = agent_prefix(&agent);
+            let file = read_file(
+                key,
+                &prefix,
+                date.is_some(),
+                policy.shape,
+                blob,
+                &mut problems,
+            );
+            if !trim(&file.text).is_empty() {
+                files.push(file);
+                about.push((date, version));
+            }
+        }
+    }
+    Ok(fitted(files, about, &policy, problems, &store))
+}
+
+/// The notes under the policy, and as one text.
+fn fitted(
+    files: Vec<File>,
+    about: Vec<(Option<Date>, String)>,
+    policy: &Policy,
+    mut problems: Vec<Problem>,
+    store: &Metered<'_>,
+) -> SnapshotAnswer {
+    let (fitted, warnings) = fit(&files, policy);
+    problems.extend(warnings);
+    let mut notes = Vec::new();
+    let mut cuts = Vec::new();
+    for ((file, (date, version)), fitted) in files.into_iter().zip(about).zip(fitted) {
+        cuts.extend(fitted.cuts);
+        notes.push(Note {
+            key: file.key,
+            date: date.map(|date| date.to_string()),
+            version,
+            text: fitted.text,
+            size_bytes: file.size_bytes,
+        });
+    }
+    SnapshotAnswer {
+        text: text_of(&notes),
+        notes,
+        cuts,
+        problems,
+        cost: store.cost(),
+    }
+}
+
+/// The headings are those of the prompt.
+fn text_of(notes: &[Note]) -> String {
+    let mut blocks = Vec::new();
+    let mut recent = false;
+    for note in notes {
+        match &note.date {
+            None => blocks.push("## Long-Term Memory".to_owned()),
+            Some(date) => {
+                if !recent {
+                    blocks.push("## Recent Context".to_owned());
+                    recent = true;
+                }
+                blocks.push(format!("### {date}"));
+            }
+        }
+        blocks.push(note.text.clone());
+    }
+    blocks.join("\n\n")
+}
+
+fn is_main(agent: &AgentId, request: &SnapshotRequest) -> Result<bool> {
+    match &request.session_key {
+        None => Ok(true),
+        Some(key) => {
+            let session = SessionKey::parse_of(agent, key)?;
+            Ok(session.is_main(request.main_key.as_deref()))
+        }
+    }
+}
+
+/// The newest dates up to `today` that have a file, the oldest first.
+fn newest_days(
+    store: &Metered<'_>,
+    agent: &AgentId,
+    today: Date,
+    days: usize,
+    problems: &mut Vec<Problem>,
+) -> Result<Vec<Date>> {
+    if days == 0 {
+        return Ok(Vec::new());
+    }
+    let prefix = memory_prefix(agent);
+    let mut dates = Vec::new();
+    let mut cursor = None;
+    loop {
+        let request = Request::List(ListRequest {
+            prefix: prefix.clone(),
+            cursor,
+            ..ListRequest::default()
+        });
+        let listing: Listing = match store.read(vec![request])?.into_iter().next() {
+            Some(Ok(Answer::Listing(listing))) => listing,
+            Some(Err(error)) => return Err(error.about(&prefix)),
+            _ => Listing::default(),
+        };
+        for entry in listing.entries {
+            if let Some(Place::DailyMemory { date, .. }) = Place::parse(&entry.key)
+                && date <= today
+            {
+                dates.push(date);
+            }
+        }
+        for skipped in listing.skipped {
+            let problem = Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause);
+            problems.push(problem);
+        }
+        let surplus = dates.len().saturating_sub(days);
+        dates.drain(..surplus);
+        match listing.cursor {
+            Some(next) => cursor = Some(next),
+            None => return Ok(dates),
+        }
+    }
+}
