@@ -32,6 +32,7 @@ use crate::scenarios::archive::{self, Archive};
 use crate::scenarios::counter::Counter;
 use crate::scenarios::document::Document;
 use crate::scenarios::log::{self, Begin, Logs};
+use crate::scenarios::memory::Memory;
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -102,6 +103,7 @@ fn main() -> ExitCode {
     documents(&mut simulation);
     logs(&mut simulation);
     archives(&mut simulation);
+    memories(&mut simulation);
     simulation.finish()
 }
 
@@ -180,6 +182,15 @@ fn archives(simulation: &mut Simulation) {
         target: archive::is_piece,
     };
     simulation.planted("delete before copy", clears(), deletes_first);
+}
+
+fn memories(simulation: &mut Simulation) {
+    for edited in [false, true] {
+        simulation.correct(Memory { edited });
+    }
+    let memory = || Memory { edited: false };
+    simulation.planted(UNCONDITIONAL, memory(), Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, memory(), Breakage::LostIsFailure);
 }
 
 impl Simulation {

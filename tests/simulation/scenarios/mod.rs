@@ -4,3 +4,4 @@ pub mod archive;
 pub mod counter;
 pub mod document;
 pub mod log;
+pub mod memory;
