@@ -343,7 +343,7 @@ impl Scenario for Logs {
                     let paged = paged(log)?;
                     return Ok(match paged == whole {
                         true => Ok(()),
-                        false => Err(format!("read whole {whole:?}, in pages {paged:?}")),
+                        false => Err(format!("all folded, read whole {whole:?}, in pages {paged:?}")),
                     });
                 }
             }
