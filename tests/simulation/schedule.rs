@@ -57,7 +57,7 @@ impl<S: Scenario> Schedule<S> {
         Schedule {
             programs: programs.into_iter().map(number).collect(),
             repeats: random.chance(256),
-            trouble: Trouble::Seeded(random.next()),
+            trouble: Trouble::Seeded(random.number()),
         }
     }
 

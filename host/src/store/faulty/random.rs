@@ -9,7 +9,7 @@ impl Random {
         Random(seed)
     }
 
-    pub fn next(&mut self) -> u64 {
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -19,12 +19,12 @@ impl Random {
 
     /// A number below `end`, which is not 0. The bias is below one in 2^32 for the small ends of tests.
     pub fn below(&mut self, end: usize) -> usize {
-        (self.next() % end.max(1) as u64) as usize
+        (self.number() % end.max(1) as u64) as usize
     }
 
     /// True in `of_1024` of 1,024 cases.
     pub fn chance(&mut self, of_1024: u32) -> bool {
-        self.next() % 1_024 < u64::from(of_1024)
+        self.number() % 1_024 < u64::from(of_1024)
     }
 
     /// One of `choices`, which are not none.
@@ -40,7 +40,7 @@ mod tests {
     #[test]
     fn known_numbers() {
         let mut random = Random::new(1_234_567);
-        assert_eq!(random.next(), 6_457_827_717_110_365_317);
-        assert_eq!(random.next(), 3_203_168_211_198_807_973);
+        assert_eq!(random.number(), 6_457_827_717_110_365_317);
+        assert_eq!(random.number(), 3_203_168_211_198_807_973);
     }
 }
