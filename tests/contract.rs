@@ -2,11 +2,12 @@
 //! `haversack_host::contract`; this file only says which stores.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use haversack_host::contract::{self, Verdict as Checked};
-use haversack_host::store::BlobStore;
 use haversack_host::store::disk::{DiskOptions, DiskStore};
 use haversack_host::store::memory::MemoryStore;
+use haversack_host::store::{BlobStore, ScopedStore};
 use haversack_tests::table::{Table, Verdict, wanted};
 
 #[tokio::main]
@@ -17,6 +18,15 @@ async fn main() -> ExitCode {
     run("memory", &MemoryStore::new(true), &mut table).await;
     run("memory-bucket", &MemoryStore::new(false), &mut table).await;
     run("memory-short-pages", &short_pages, &mut table).await;
+    let scoped = ScopedStore::new(Arc::new(MemoryStore::new(true)), "tenants/ä b".to_owned());
+    match scoped {
+        Ok(scoped) => run("scoped-memory", &scoped, &mut table).await,
+        Err(error) => table.add(
+            "scoped-memory",
+            Verdict::Failed(error.message),
+            Default::default(),
+        ),
+    }
     let each_segment = DiskOptions {
         check_each_segment: true,
         ..DiskOptions::default()
@@ -26,25 +36,35 @@ async fn main() -> ExitCode {
         deny_hard_links: true,
         ..DiskOptions::default()
     };
-    for (name, options) in [
-        ("disk", DiskOptions::default()),
-        ("disk-each-segment", each_segment),
-        ("disk-folds-case", folds_case),
+    for (name, options, scope) in [
+        ("disk", DiskOptions::default(), None),
+        ("disk-each-segment", each_segment, None),
+        ("disk-folds-case", folds_case, None),
+        ("scoped-disk", DiskOptions::default(), Some("tenants/ä b")),
     ] {
-        if let Err(cause) = run_on_disk(name, options, &mut table).await {
+        if let Err(cause) = run_on_disk(name, options, scope, &mut table).await {
             table.add(name, Verdict::Failed(cause.to_string()), Default::default());
         }
     }
     table.finish()
 }
 
-async fn run_on_disk(name: &str, options: DiskOptions, table: &mut Table) -> anyhow::Result<()> {
+async fn run_on_disk(
+    name: &str,
+    options: DiskOptions,
+    scope: Option<&str>,
+    table: &mut Table,
+) -> anyhow::Result<()> {
     if !wanted(name) {
         return Ok(());
     }
     let directory = tempfile::tempdir()?;
-    let store = DiskStore::open_with(directory.path(), options)?;
-    run(name, &store, table).await;
+    let mut store: Arc<dyn BlobStore> = Arc::new(DiskStore::open_with(directory.path(), options)?);
+    if let Some(scope) = scope {
+        let scoped = ScopedStore::new(store, scope.to_owned());
+        store = Arc::new(scoped.map_err(|error| anyhow::anyhow!(error.message))?);
+    }
+    run(name, &*store, table).await;
     let mut left: Vec<_> = std::fs::read_dir(directory.path())?
         .map(|entry| entry.map(|entry| entry.file_name()))
         .collect::<Result<_, _>>()?;

@@ -92,6 +92,9 @@ pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;
 pub const ARCHIVE_READ_BYTES: u64 = 4 << 20;
 /// Pieces that are joined in one step; every store takes so many.
 pub const ARCHIVE_CONCAT_SOURCES_MAX: usize = 256;
+/// Blocks of a message that are told apart; a message of more is shown as it stands. A parsed block takes
+/// many times the bytes of the shortest one.
+pub const MESSAGE_BLOCKS_MAX: usize = 10_000;
 /// Tokens of an image, in every role, whatever its size (spec: gsv, Compaction).
 pub const IMAGE_TOKENS: u64 = 1_600;
 /// Tokens left free for the model's answer, unless the caller says otherwise.
@@ -114,3 +117,15 @@ pub const MEMORY_TEXT_BYTES_MAX: usize = 256 << 10;
 /// Days in a snapshot of memory, unless the caller says otherwise, and at most.
 pub const MEMORY_DAYS_DEFAULT: u32 = 2;
 pub const MEMORY_DAYS_MAX: u32 = 14;
+
+/// Files in one answer of `files.glob`; a list page has no more.
+pub const FILES_GLOB_MAX: usize = LIST_PAGE_MAX as usize;
+/// List pages that one search reads.
+pub const FILES_LIST_PAGES_MAX: usize = 8;
+/// Bytes of files that one search reads.
+pub const FILES_GREP_BYTES_MAX: u64 = 32 << 20;
+/// Matches in one answer of `files.grep`, and characters of a line in it.
+pub const FILES_GREP_MATCHES_MAX: usize = 500;
+pub const FILES_LINE_CHARACTERS_MAX: usize = 500;
+/// Bytes of a regular expression.
+pub const FILES_PATTERN_BYTES_MAX: usize = 1_024;

@@ -30,12 +30,14 @@ fn piped(program: &str, arguments: &[&str], input: &[u8]) -> Option<Vec<u8>> {
         Err(error) => panic!("{program}: {error}"),
     };
     let mut stdin = child.stdin.take().unwrap();
-    let input = input.to_vec();
-    let writer = std::thread::Builder::new()
-        .spawn(move || stdin.write_all(&input))
-        .unwrap();
-    let output = child.wait_with_output().unwrap();
-    writer.join().unwrap().unwrap();
+    // Beside the reading, or both sides would wait on full pipes.
+    let output = std::thread::scope(|scope| {
+        let writer = scope.spawn(move || stdin.write_all(input));
+        let output = child.wait_with_output().unwrap();
+        let written = writer.join().unwrap();
+        assert!(written.is_ok(), "{program} reads nothing: {output:?}");
+        output
+    });
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{program}: {said}");
     assert_eq!(said, "", "{program} has something to say");

@@ -9,5 +9,6 @@ mod engine;
 mod imports;
 pub mod json;
 pub mod store;
+pub mod transfer;
 
 pub use engine::{COMPONENT, CallError, Context, Engine, EngineOptions};

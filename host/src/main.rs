@@ -10,7 +10,9 @@ use clap::Parser;
 fn main() -> ExitCode {
     let line = commands::Line::parse();
     let runtime = match tokio::runtime::Builder::new_current_thread()
-        .enable_time()
+        .enable_all()
+        // Each keeps some of the memory that it once had, which a copy of large objects multiplies.
+        .max_blocking_threads(4)
         .build()
     {
         Ok(runtime) => runtime,

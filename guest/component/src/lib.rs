@@ -3,6 +3,7 @@
 
 mod convert;
 mod documents;
+mod files;
 mod layout;
 mod memory;
 mod prompt;

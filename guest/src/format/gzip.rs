@@ -1,6 +1,19 @@
 //! Gzip in pieces: the codec of archives of any length (spec: protocols). [`write`](mod@write) makes one
 //! member from pieces that are compressed apart; [`read`](mod@read) takes what any program wrote. Knows
 //! no store and no message.
+//!
+//! ```
+//! use haversack_core::format::gzip::{Checksum, Piece, decode};
+//!
+//! let (one, two) = (Piece::of(b"{\"role\":\"user\"}\n")?, Piece::of(b"{}\n")?);
+//! let whole = one.checksum.combine(two.checksum);
+//! let file = [one.opened().bytes, two.closed(whole).bytes].concat();
+//!
+//! let (raw, summary) = decode(&file, 1_000).expect("it is small");
+//! assert_eq!(raw, b"{\"role\":\"user\"}\n{}\n");
+//! assert_eq!((summary.members, summary.damage), (1, None));
+//! # Ok::<(), haversack_core::types::Error>(())
+//! ```
 
 mod fault;
 mod header;

@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 
 use super::json_member::check_depth;
 pub use content::{Block, Content, Media, MediaKind, MediaSource};
-pub use log::{Entry, LineFault, Log, read};
+pub use log::{Entry, LineFault, Log, entries, read};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

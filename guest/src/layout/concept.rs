@@ -74,7 +74,7 @@ concepts! {
     /// Attachments of messages.
     Media "media"                       Later  Absent  Absent   Absent  Absent;
     /// List, read, write, edit, search in a workspace.
-    Files "files"                       Later  Later   Absent   Later   Absent;
+    Files "files"                       Works  Later   Absent   Later   Absent;
     /// A directory and the store kept the same.
     Sync "sync"                         Absent Later   Absent   Absent  Absent;
     /// Users with a subscription.

@@ -1,6 +1,7 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
 
 pub mod documents;
+pub mod files;
 pub mod layout;
 mod load;
 pub mod memory;

@@ -23,6 +23,16 @@ pub struct Current<'a> {
     pub knows_requests: bool,
 }
 
+impl<'a> Current<'a> {
+    fn of(found: Option<&'a Blob>) -> Self {
+        Self {
+            body: found.map(|blob| blob.body.as_bytes()),
+            knows_requests: found
+                .is_some_and(|blob| Remembered::from_metadata(&blob.stat.metadata).is_some()),
+        }
+    }
+}
+
 /// What an edit makes of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
@@ -65,11 +75,25 @@ pub fn edit(
     mut change: impl FnMut(Current<'_>) -> Result<Change>,
 ) -> Result<Edited> {
     try_until_settled(store, key, request, content_type, |found| {
-        change(Current {
-            body: found.map(|blob| blob.body.as_bytes()),
-            knows_requests: found
-                .is_some_and(|blob| Remembered::from_metadata(&blob.stat.metadata).is_some()),
-        })
+        change(Current::of(found))
+    })
+}
+
+/// As [`edit`], and only at the version that the caller read, where it names one: `conflict` at another.
+pub fn edit_version(
+    store: &Metered<'_>,
+    key: &str,
+    request: &RequestId,
+    content_type: &str,
+    version: Option<&str>,
+    mut change: impl FnMut(Current<'_>) -> Result<Change>,
+) -> Result<Edited> {
+    try_until_settled(store, key, request, content_type, |found| {
+        if let Some(version) = version {
+            let there = found.map(|blob| &blob.stat.version);
+            check_expected(key, &Expected::Version(version.to_owned()), there)?;
+        }
+        change(Current::of(found))
     })
 }
 
@@ -85,25 +109,27 @@ pub fn replace(
     body: &[u8],
 ) -> Result<Edited> {
     try_until_settled(store, key, request, content_type, |found| {
-        let there = found.map(|blob| &blob.stat.version);
-        let fits = match expected {
-            Expected::Absent => there.is_none(),
-            Expected::Version(version) => there == Some(version),
-        };
-        if fits {
-            return Ok(Change::Write(body.to_vec()));
-        }
-        let mut error = Error::new(
-            ErrorCode::Conflict,
-            match there {
-                Some(_) => format!("{key} was changed since it was read; read it again"),
-                None => format!("{key} is not there any more; write it as a new one"),
-            },
-        )
-        .at(key);
-        error.current = there.cloned();
-        Err(error)
+        check_expected(key, expected, found.map(|blob| &blob.stat.version))?;
+        Ok(Change::Write(body.to_vec()))
     })
+}
+
+fn check_expected(key: &str, expected: &Expected, there: Option<&String>) -> Result<()> {
+    let fits = match expected {
+        Expected::Absent => there.is_none(),
+        Expected::Version(version) => there == Some(version),
+    };
+    if fits {
+        return Ok(());
+    }
+    let what = match (expected, there) {
+        (Expected::Absent, _) => "is there already; read it first",
+        (_, Some(_)) => "was changed since it was read; read it again",
+        (_, None) => "is not there any more; write it as a new one",
+    };
+    let mut error = Error::new(ErrorCode::Conflict, format!("{key} {what}")).at(key);
+    error.current = there.cloned();
+    Err(error)
 }
 
 /// Read, decide, write under a condition; again while others come in between.

@@ -5,6 +5,7 @@ pub mod compaction;
 pub mod compare;
 pub mod eligibility;
 pub mod estimate;
+pub mod glob;
 pub mod heartbeat;
 pub mod manifest;
 pub mod media;

@@ -81,6 +81,11 @@ fn default_location(system: Option<&str>) -> String {
     }
 }
 
+/// The store at an address that a command names.
+pub fn open_store(_shared: &Shared, location: &str) -> anyhow::Result<Arc<dyn BlobStore>> {
+    open(location, None)
+}
+
 /// Hard links are refused for run-agent, whose reference does not allow them.
 fn open(location: &str, system: Option<&str>) -> anyhow::Result<Arc<dyn BlobStore>> {
     let path = match location.split_once("://") {
@@ -88,13 +93,13 @@ fn open(location: &str, system: Option<&str>) -> anyhow::Result<Arc<dyn BlobStor
         Some(("file", path)) if path.starts_with('/') && !path.contains('%') => PathBuf::from(path),
         Some(("file", _)) => {
             let message =
-                format!("--store {location}: write the directory's path instead of this URL");
+                format!("store {location}: write the directory's path instead of this URL");
             return Err(Failure::new(Code::Invalid, message).into());
         }
         Some((scheme, _)) => {
             return Err(Failure::new(
                 Code::NoStore,
-                format!("--store {location}: this version opens directories and file:///… URLs, not {scheme}://"),
+                format!("store {location}: this version opens directories and file:///… URLs, not {scheme}://"),
             )
             .into());
         }

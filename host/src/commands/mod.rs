@@ -11,6 +11,7 @@ mod output;
 mod place;
 mod prompt;
 mod skills;
+mod store;
 mod systems;
 
 use std::path::Path;
@@ -28,6 +29,7 @@ Start here:
   haversack ls --store examples/store
   haversack prompt gsv:hera --store examples/store --now 2026-02-20T09:30:00Z
   haversack skills list gsv:hera --store examples/store --explain
+  haversack store check DIRECTORY
 
 Exit codes:
   0 done                          5 something cannot be read or may not be
@@ -90,6 +92,8 @@ enum Command {
     Place(place::Place),
     /// Print what each system has, and where
     Systems(systems::Systems),
+    /// Check that a store keeps the contract, or copy one to another
+    Store(store::Store),
     /// Write the embedded WebAssembly component to a file, for hosts in other languages
     Component(component::Component),
 }
@@ -104,6 +108,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,
         Command::Systems(systems) => systems.run(&shared).await,
+        Command::Store(store) => store.run(&shared).await,
         Command::Component(component) => component.run(&shared),
     }
 }

@@ -201,7 +201,7 @@ pub async fn refused(c: &Context<'_>) -> Checked {
 }
 
 /// Check an object of `copies` copies of `part`, which is 8 MiB, at its joints.
-async fn check_joints(c: &Context<'_>, name: &str, part: &[u8], copies: usize) -> Checked {
+pub async fn check_joints(c: &Context<'_>, name: &str, part: &[u8], copies: usize) -> Checked {
     let size = part.len() * copies;
     let found = c.head(name).await?.map(|stat| stat.size_bytes);
     ensure_eq!(found, Some(size as u64), "the size");

@@ -6,7 +6,7 @@ use std::task::Poll;
 
 use crate::store::{
     Answer, Blob, BlobStore, Body, BodyKind, BoxFuture, Condition, Error, ErrorCode, GetRequest,
-    ListRequest, Listing, PutOptions, Range, Request, Source, Stat, value,
+    ListRequest, Listing, PutOptions, Range, Request, Source, Stat, Upload, value,
 };
 
 /// Why a check ended early.
@@ -154,6 +154,15 @@ impl<'a> Context<'a> {
         text.parse().map_err(not_a_number)
     }
 
+    /// Bytes of the longest key: 1,024, or less below a prefix.
+    pub fn key_bytes_max(&self) -> Checked<usize> {
+        let described = self.store.describe();
+        if !described.iter().any(|(name, _)| name == "key-bytes-max") {
+            return Ok(crate::store::key::KEY_BYTES_MAX);
+        }
+        Ok(self.described_number("key-bytes-max")? as usize)
+    }
+
     /// Ends the check where the store cannot append.
     pub fn needs_append(&self) -> Checked {
         match self.described("append")?.as_str() {
@@ -210,6 +219,15 @@ impl<'a> Context<'a> {
         options: PutOptions,
     ) -> Result<String, Error> {
         self.store.concat(sources, self.key(to), options).await
+    }
+
+    /// Begin an upload; every store takes them.
+    pub async fn upload(
+        &self,
+        name: &str,
+        options: PutOptions,
+    ) -> Result<Box<dyn Upload + '_>, Error> {
+        self.store.upload(self.key(name), options).await
     }
 
     pub async fn delete(&self, name: &str) -> Checked {

@@ -20,6 +20,7 @@ mod lists;
 mod metadata;
 mod races;
 mod reads;
+mod upload;
 mod values;
 mod writes;
 
@@ -36,6 +37,29 @@ pub struct Check {
     /// What the contract says.
     pub sentence: &'static str,
     run: for<'a> fn(&'a Context<'a>) -> BoxFuture<'a, Checked>,
+}
+
+impl Check {
+    /// Run on `store` below `prefix`, and clear what it left.
+    pub async fn run(&self, store: &dyn BlobStore, prefix: &str) -> Outcome {
+        let context = Context::new(store, format!("{prefix}/{}", self.name));
+        let start = Instant::now();
+        let ran = (self.run)(&context).await;
+        let took = start.elapsed();
+        // What the check left is in the way of nothing but the user.
+        let ran = context.clear().await.and(ran);
+        let verdict = match ran {
+            Ok(()) => Verdict::Passed,
+            Err(Stop::Failed(what)) => Verdict::Failed(what),
+            Err(Stop::Skipped(reason)) => Verdict::Skipped(reason),
+        };
+        Outcome {
+            name: self.name,
+            sentence: self.sentence,
+            verdict,
+            took,
+        }
+    }
 }
 
 /// How a check went.
@@ -169,6 +193,16 @@ pub const CHECKS: &[Check] = checks! {
         large: "Make one object of several, streaming.",
         over_64_mib: "Above 64 MiB only `if-absent` is taken.",
     }
+    upload {
+        joins: "The parts of an upload, in order, are one object; its version is the one that a head answers.",
+        of_nothing: "No parts make an empty object.",
+        seen_when_finished: "Nothing is seen under an upload's key before it is finished.",
+        aborts: "An upload that is given up, or dropped, leaves nothing under its key.",
+        conditions: "Always or if-absent, checked when the upload is finished.",
+        keeps_options: "Content type and metadata are those that the upload began with.",
+        refused: "A key that breaks a rule is answered with `invalid`; a part over the value limit with `too-large`.",
+        over_64_mib: "An object of any size.",
+    }
     races {
         creates: "If-absent: of many that race, one wins.",
         compare_and_swap: "If-match: no write is lost.",
@@ -203,23 +237,15 @@ pub async fn run(
         return outcomes;
     }
     for check in CHECKS {
-        let context = Context::new(store, format!("{prefix}/{}", check.name));
-        let start = Instant::now();
-        let ran = (check.run)(&context).await;
-        let took = start.elapsed();
-        // What the check left is in the way of nothing but the user.
-        let ran = context.clear().await.and(ran);
-        let verdict = match ran {
-            Ok(()) => Verdict::Passed,
-            Err(Stop::Failed(what)) => Verdict::Failed(what),
-            Err(Stop::Skipped(reason)) => Verdict::Skipped(reason),
-        };
-        note(Outcome {
-            name: check.name,
-            sentence: check.sentence,
-            verdict,
-            took,
-        });
+        note(check.run(store, prefix).await);
     }
     outcomes
+}
+
+/// Delete everything below `prefix`: what a check that was not run to its end has left.
+pub async fn clear(store: &dyn BlobStore, prefix: &str) -> Result<(), String> {
+    match Context::new(store, prefix.to_owned()).clear().await {
+        Ok(()) => Ok(()),
+        Err(Stop::Failed(what) | Stop::Skipped(what)) => Err(what),
+    }
 }

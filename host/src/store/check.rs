@@ -103,6 +103,33 @@ pub fn check_value(key: &str, body: &Body) -> Result<(), Error> {
     ))
 }
 
+/// The beginning of an upload: its key, its options, and that its condition is one that can be kept.
+pub fn check_upload(key: &str, options: &PutOptions) -> Result<(), Error> {
+    check_key(key)?;
+    check_options(key, options)?;
+    if let Condition::IfMatch(_) = options.condition {
+        let message = format!(
+            "key {}: an upload takes only always or if-absent; concat from a new key instead",
+            shown(key)
+        );
+        return Err(error(ErrorCode::Invalid, message));
+    }
+    Ok(())
+}
+
+/// One part of an upload.
+pub fn check_part(key: &str, part: &[u8]) -> Result<(), Error> {
+    if part.len() as u64 <= VALUE_BYTES_MAX {
+        return Ok(());
+    }
+    let message = format!(
+        "key {}: a part of {} bytes, over {VALUE_BYTES_MAX}; write it in pieces",
+        shown(key),
+        part.len()
+    );
+    Err(error(ErrorCode::TooLarge, message))
+}
+
 /// Content type and metadata.
 pub fn check_options(key: &str, options: &PutOptions) -> Result<(), Error> {
     let refuse = |code, rule: String| Err(error(code, format!("key {}: {rule}", shown(key))));

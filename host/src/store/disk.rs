@@ -42,6 +42,8 @@ mod read;
 mod reserved;
 mod scratch;
 mod stamp;
+mod stream;
+mod upload;
 mod write;
 
 use std::path::Path;
@@ -54,7 +56,9 @@ use self::backoff::Backoff;
 use self::beneath::Root;
 use self::metadata::Reader;
 use super::check::{self, error};
-use super::{Answer, BlobStore, Body, BoxFuture, Error, ErrorCode, PutOptions, Request, Source};
+use super::{
+    Answer, BlobStore, Body, BoxFuture, Error, ErrorCode, PutOptions, Request, Source, Upload,
+};
 
 /// What a store's owner may ask for.
 #[derive(Clone, Copy, Debug, Default)]
@@ -118,18 +122,25 @@ impl DiskStore {
         Self::open_with(path, options)
     }
 
-    /// Run `work` where it may block.
     async fn hop<T: Send + 'static>(
         &self,
         work: impl FnOnce(&Disk) -> T + Send + 'static,
     ) -> Result<T, Error> {
-        let disk = Arc::clone(&self.disk);
-        let worked = tokio::task::spawn_blocking(move || work(&disk)).await;
-        worked.map_err(|cause| {
-            let message = format!("the disk store failed inside ({cause}); please report it");
-            error(ErrorCode::OutcomeUnknown, message)
-        })
+        hop(&self.disk, work).await
     }
+}
+
+/// Run `work` where it may block.
+async fn hop<T: Send + 'static>(
+    disk: &Arc<Disk>,
+    work: impl FnOnce(&Disk) -> T + Send + 'static,
+) -> Result<T, Error> {
+    let disk = Arc::clone(disk);
+    let worked = tokio::task::spawn_blocking(move || work(&disk)).await;
+    worked.map_err(|cause| {
+        let message = format!("the disk store failed inside ({cause}); please report it");
+        error(ErrorCode::OutcomeUnknown, message)
+    })
 }
 
 fn not_opened(path: &Path, errno: Errno) -> Error {
@@ -255,6 +266,17 @@ impl BlobStore for DiskStore {
             let number = keys.len();
             let answers = self.hop(move |disk| disk.delete(&keys)).await;
             answers.unwrap_or_else(|error| vec![Err(error); number])
+        })
+    }
+
+    fn upload(
+        &self,
+        key: String,
+        options: PutOptions,
+    ) -> BoxFuture<'_, Result<Box<dyn Upload + '_>, Error>> {
+        Box::pin(async move {
+            let upload = upload::DiskUpload::begin(&self.disk, &self.backoff, key, options).await?;
+            Ok(Box::new(upload) as Box<dyn Upload>)
         })
     }
 }

@@ -6,6 +6,7 @@ pub mod disk;
 pub mod faulty;
 pub mod key;
 pub mod memory;
+pub mod scoped;
 pub mod value;
 
 use std::future::Future;
@@ -18,6 +19,7 @@ pub use crate::bindings::blobs::{
 
 pub use disk::DiskStore;
 pub use memory::MemoryStore;
+pub use scoped::ScopedStore;
 
 /// A future that can cross threads, so that `dyn BlobStore` is possible.
 pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use serde_json::value::RawValue;
 
 use super::json;
+use crate::limits::MESSAGE_BLOCKS_MAX;
 
 /// The content of a message.
 #[derive(Debug, Clone, PartialEq)]
@@ -13,7 +14,7 @@ pub enum Content<'a> {
     Absent,
     Text(Cow<'a, str>),
     Blocks(Vec<Block<'a>>),
-    /// Neither text nor a list; the JSON as it stands.
+    /// Neither text nor a list, or a list of more than [`MESSAGE_BLOCKS_MAX`] blocks; the JSON as it stands.
     Other(&'a str),
 }
 
@@ -84,12 +85,19 @@ impl<'a> Content<'a> {
         if let Some(text) = json::text(value) {
             return Self::Text(text);
         }
-        let mut blocks = Vec::new();
+        let (mut blocks, mut count) = (Vec::new(), 0);
         let is_list = json.starts_with('[')
-            && json::each_element(json, |element| blocks.push(Block::of(element))).is_ok();
-        match is_list {
-            true => Self::Blocks(blocks),
-            false => Self::Other(json),
+            && json::each_element(json, |element| {
+                count += 1;
+                if count <= MESSAGE_BLOCKS_MAX {
+                    blocks.push(Block::of(element));
+                }
+            })
+            .is_ok();
+        if is_list && count <= MESSAGE_BLOCKS_MAX {
+            Self::Blocks(blocks)
+        } else {
+            Self::Other(json)
         }
     }
 }

@@ -50,22 +50,31 @@ impl Log<'_> {
     }
 }
 
-/// Read JSON Lines. A line that is no message is reported and the rest is kept.
+/// The lines of a JSON Lines text one after the other, in the memory of one: a message, or why it is none.
+pub fn entries(text: &[u8]) -> impl Iterator<Item = Result<Entry<'_>, LineFault>> {
+    lines(text).map(|line| match message_of(line) {
+        Ok(message) => Ok(Entry {
+            number: line.number,
+            offset_bytes: line.offset_bytes,
+            message,
+        }),
+        Err(fault) => Err(LineFault {
+            number: line.number,
+            offset_bytes: line.offset_bytes,
+            length_bytes: line.bytes.len(),
+            fault,
+        }),
+    })
+}
+
+/// Read JSON Lines whole. A line that is no message is reported and the rest is kept. Parsed messages take
+/// many times the bytes of very short lines: for what may be long, take [`entries`].
 pub fn read(text: &[u8]) -> Log<'_> {
     let mut log = Log::default();
-    for line in lines(text) {
-        match message_of(line) {
-            Ok(message) => log.entries.push(Entry {
-                number: line.number,
-                offset_bytes: line.offset_bytes,
-                message,
-            }),
-            Err(fault) => log.faults.push(LineFault {
-                number: line.number,
-                offset_bytes: line.offset_bytes,
-                length_bytes: line.bytes.len(),
-                fault,
-            }),
+    for entry in entries(text) {
+        match entry {
+            Ok(entry) => log.entries.push(entry),
+            Err(fault) => log.faults.push(fault),
         }
     }
     log

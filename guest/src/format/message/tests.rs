@@ -143,6 +143,15 @@ fn blocks_are_read_leniently() {
 }
 
 #[test]
+fn blocks_are_told_apart_up_to_a_number() {
+    let line = |blocks: usize| format!("{{\"content\":[0{}]}}", ",0".repeat(blocks - 1));
+    let at = line(10_000);
+    assert!(matches!(message(&at).content, Content::Blocks(blocks) if blocks.len() == 10_000));
+    let over = line(10_001);
+    assert!(matches!(message(&over).content, Content::Other(json) if json.len() == 20_003));
+}
+
+#[test]
 fn text_is_borrowed_unless_it_is_escaped_and_half_a_pair_is_no_error() {
     let text = |json: &str| match message(&format!(r#"{{"content":{json}}}"#)).content {
         Content::Text(Cow::Borrowed(text)) => (text.to_owned(), true),

@@ -140,6 +140,9 @@ mod tests {
         assert_eq!(counts(&[1_657]), [1_657]);
         assert_eq!(counts(&[800, 800, 800]), [1_600, 800]);
         assert_eq!(counts(&[100, 1_657]), [100, 1_657]);
+        // Twice 250 tokens fill a chunk, 250 and 251 do not fit.
+        assert_eq!(counts(&[824, 824]), [1_648]);
+        assert_eq!(counts(&[824, 825]), [824, 825]);
         let split = counts(&[1_658]);
         assert_eq!((split.len(), split.iter().sum::<usize>()), (2, 1_658));
     }

@@ -109,8 +109,10 @@ mod tests {
     use super::super::tests::talk;
     use super::*;
 
+    type Pairs = Vec<(usize, usize)>;
+
     /// `asked_by` of results, orphans, unanswered calls; letters as in [`talk`].
-    fn paired(letters: &str) -> (Vec<(usize, usize)>, Vec<usize>, Vec<(usize, usize)>) {
+    fn paired(letters: &str) -> (Pairs, Vec<usize>, Pairs) {
         let pairing = pair(&talk(letters));
         let asked = pairing.asked_by.iter().enumerate();
         (

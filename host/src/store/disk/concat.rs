@@ -6,10 +6,10 @@ use sha2::{Digest, Sha256};
 
 use super::Disk;
 use super::errors::failed;
-use super::lock::Stripe;
 use super::read::Opened;
 use super::scratch::errno;
 use super::stamp::Stamp;
+use super::stream::Stream;
 use crate::store::check;
 use crate::store::{Error, PutOptions, Source, value};
 
@@ -37,9 +37,7 @@ impl Disk {
         self.check_condition(to, &options.condition)?;
 
         let reserved = self.reserved()?;
-        let mut file = self.scratch(&reserved, to)?;
-        let mut hash = Sha256::new();
-        let mut size = 0;
+        let mut made = Stream::new(self.scratch(&reserved.scratch, to)?);
         let mut buffer = vec![0; BUFFER_BYTES];
         for source in &sources {
             let opened = self.open_source(source)?;
@@ -55,14 +53,10 @@ impl Disk {
                     }
                 };
                 let copied = &buffer[..read];
-                size += read as u64;
-                if size <= check::VALUE_BYTES_MAX {
-                    hash.update(copied);
-                }
                 if source.if_match.is_some() && !opened.stamp.is_large() {
                     source_hash.update(copied);
                 }
-                file.write(copied)
+                made.write(copied)
                     .map_err(|errno| failed(&self.root, to, "writing", errno))?;
             }
             // Of what was copied, so that an edit meanwhile does not slip in.
@@ -75,14 +69,8 @@ impl Disk {
             };
             self.check_source(source, version)?;
         }
-        check::check_concat_size(to, size, &options)?;
-        let small = size <= check::VALUE_BYTES_MAX;
-        let version = small.then(|| value::hex(&hash.finalize()[..16]));
-
-        let _stripe = Stripe::take(&self.root, &reserved, to)?;
-        let old = self.check_place(to)?;
-        self.check_condition(to, &options.condition)?;
-        self.commit(&reserved, file, to, version, options, old)
+        check::check_concat_size(to, made.size_bytes(), &options)?;
+        self.commit_stream(&reserved, made, to, options)
     }
 
     fn open_source(&self, source: &Source) -> Result<Opened, Error> {

@@ -9,21 +9,22 @@ use rustix::fd::{AsFd, OwnedFd};
 use rustix::fs::{self, AtFlags, Dir, FlockOperation, Mode, OFlags, Timespec, Timestamps};
 use rustix::io::Errno;
 
-pub struct Scratch<'a> {
-    directory: &'a OwnedFd,
+/// `D` is the scratch directory: borrowed for the length of a call, or owned by what outlives one.
+pub struct Scratch<D: AsFd> {
+    directory: D,
     name: String,
     file: File,
     placed: bool,
 }
 
-impl<'a> Scratch<'a> {
-    pub fn create(directory: &'a OwnedFd) -> Result<Self, Errno> {
+impl<D: AsFd> Scratch<D> {
+    pub fn create(directory: D) -> Result<Self, Errno> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
         loop {
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
             let name = format!("{}-{number}", std::process::id());
-            let file = match fs::openat(directory, &name, flags, Mode::from_raw_mode(0o666)) {
+            let file = match fs::openat(&directory, &name, flags, Mode::from_raw_mode(0o666)) {
                 Ok(file) => file,
                 // Left by a process that had our id before.
                 Err(Errno::EXIST) => continue,
@@ -78,17 +79,17 @@ impl<'a> Scratch<'a> {
 
     /// Rename to `name` in `target`, over what is there. Not durable before `target` is synced.
     pub fn place(&mut self, target: &impl AsFd, name: &str) -> Result<(), Errno> {
-        fs::renameat(self.directory, &self.name, target, name)?;
+        fs::renameat(&self.directory, &self.name, target, name)?;
         self.placed = true;
         Ok(())
     }
 }
 
-impl Drop for Scratch<'_> {
+impl<D: AsFd> Drop for Scratch<D> {
     fn drop(&mut self) {
         if !self.placed {
             // Nothing to tell if this fails: the next sweep takes it.
-            let _ = fs::unlinkat(self.directory, &self.name, AtFlags::empty());
+            let _ = fs::unlinkat(&self.directory, &self.name, AtFlags::empty());
         }
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::Write;
 
+use rustix::fd::AsFd;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
@@ -31,7 +32,7 @@ impl Disk {
         let old = self.check_place(key)?;
         self.check_condition(key, &options.condition)?;
         let bytes = value::bytes(body);
-        let mut file = self.scratch(&reserved, key)?;
+        let mut file = self.scratch(&reserved.scratch, key)?;
         file.write(bytes)
             .map_err(|errno| failed(&self.root, key, "writing", errno))?;
         let version = value::version(bytes);
@@ -49,7 +50,7 @@ impl Disk {
         let grown = size + bytes.len() as u64;
         let fail = |errno| failed(&self.root, key, "appending to", errno);
         if old.is_none() {
-            let mut file = self.scratch(&reserved, key)?;
+            let mut file = self.scratch(&reserved.scratch, key)?;
             file.write(bytes).map_err(fail)?;
             let options = check::plain(Condition::Always);
             self.commit(
@@ -157,9 +158,8 @@ impl Disk {
         Ok(reserved)
     }
 
-    pub fn scratch<'a>(&self, reserved: &'a Reserved, key: &str) -> Result<Scratch<'a>, Error> {
-        Scratch::create(&reserved.scratch)
-            .map_err(|errno| failed(&self.root, key, "writing", errno))
+    pub fn scratch<D: AsFd>(&self, directory: D, key: &str) -> Result<Scratch<D>, Error> {
+        Scratch::create(directory).map_err(|errno| failed(&self.root, key, "writing", errno))
     }
 
     /// What a write would replace; an error when it may not.
@@ -216,7 +216,7 @@ impl Disk {
     pub fn commit(
         &self,
         reserved: &Reserved,
-        mut file: Scratch,
+        mut file: Scratch<impl AsFd>,
         key: &str,
         version: Option<String>,
         options: PutOptions,
