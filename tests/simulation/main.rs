@@ -31,6 +31,7 @@ use crate::scenario::Scenario;
 use crate::scenarios::archive::{self, Archive};
 use crate::scenarios::counter::Counter;
 use crate::scenarios::document::Document;
+use crate::scenarios::files::{Files, Moves};
 use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
 use crate::schedule::Schedule;
@@ -104,6 +105,7 @@ fn main() -> ExitCode {
     logs(&mut simulation);
     archives(&mut simulation);
     memories(&mut simulation);
+    files(&mut simulation);
     simulation.finish()
 }
 
@@ -191,6 +193,18 @@ fn memories(simulation: &mut Simulation) {
     let memory = || Memory { edited: false };
     simulation.planted(UNCONDITIONAL, memory(), Breakage::Unconditional(|_| true));
     simulation.planted(LOST_IS_FAILURE, memory(), Breakage::LostIsFailure);
+}
+
+fn files(simulation: &mut Simulation) {
+    simulation.correct(Files);
+    simulation.correct(Moves);
+    simulation.planted(UNCONDITIONAL, Files, Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, Files, Breakage::LostIsFailure);
+    let deletes_first = Breakage::DeletesBefore {
+        sources: |key| key.contains("/s"),
+        target: |key| key.contains("/t"),
+    };
+    simulation.planted("delete before copy", Moves, deletes_first);
 }
 
 impl Simulation {

@@ -4,7 +4,8 @@
 use std::cell::RefCell;
 
 use haversack_core::store::{
-    Answer, Body, Condition, PutOptions, Request, Source, Store, StoreErrorCode, StoreResult,
+    Answer, Body, Condition, GetRequest, PutOptions, Request, Source, Store, StoreErrorCode,
+    StoreResult,
 };
 use haversack_host::store::MemoryStore;
 use haversack_host::store::faulty::Random;
@@ -153,11 +154,11 @@ impl Store for Broken<'_> {
 
     fn read(&self, wave: Vec<Request>) -> Vec<StoreResult<Answer>> {
         for request in &wave {
-            if let Request::Get(get) = request
+            if let Request::Get(GetRequest { key, .. }) | Request::Head(key) = request
                 && let Breakage::DeletesBefore { sources, .. } = self.breakage
-                && sources(&get.key)
+                && sources(key)
             {
-                self.read.borrow_mut().push(get.key.clone());
+                self.read.borrow_mut().push(key.clone());
             }
         }
         self.inner.read(wave)

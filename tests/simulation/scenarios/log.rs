@@ -343,7 +343,9 @@ impl Scenario for Logs {
                     let paged = paged(log)?;
                     return Ok(match paged == whole {
                         true => Ok(()),
-                        false => Err(format!("all folded, read whole {whole:?}, in pages {paged:?}")),
+                        false => Err(format!(
+                            "all folded, read whole {whole:?}, in pages {paged:?}"
+                        )),
                     });
                 }
             }

@@ -3,5 +3,6 @@
 pub mod archive;
 pub mod counter;
 pub mod document;
+pub mod files;
 pub mod log;
 pub mod memory;
