@@ -31,7 +31,7 @@ use crate::scenario::Scenario;
 use crate::scenarios::archive::{self, Archive};
 use crate::scenarios::counter::Counter;
 use crate::scenarios::document::Document;
-use crate::scenarios::files::{Files, Moves};
+use crate::scenarios::files::{Files, Renames};
 use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
 use crate::schedule::Schedule;
@@ -197,14 +197,14 @@ fn memories(simulation: &mut Simulation) {
 
 fn files(simulation: &mut Simulation) {
     simulation.correct(Files);
-    simulation.correct(Moves);
+    simulation.correct(Renames);
     simulation.planted(UNCONDITIONAL, Files, Breakage::Unconditional(|_| true));
     simulation.planted(LOST_IS_FAILURE, Files, Breakage::LostIsFailure);
     let deletes_first = Breakage::DeletesBefore {
         sources: |key| key.contains("/s"),
         target: |key| key.contains("/t"),
     };
-    simulation.planted("delete before copy", Moves, deletes_first);
+    simulation.planted("delete before copy", Renames, deletes_first);
 }
 
 impl Simulation {

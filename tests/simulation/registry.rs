@@ -4,8 +4,8 @@
 /// As `interface.function`, in order.
 pub const REGISTERED: &[&str] = &[
     "files.edit",
-    "files.move",
     "files.remove",
+    "files.rename",
     "files.write",
     "memory.append",
 ];

@@ -16,129 +16,165 @@ use crate::scheduler::{Played, play};
 /// Runs of one kind, or the report of the one that failed.
 pub type Result = std::result::Result<u64, String>;
 
-const FAULTS: [Fault; 8] = [
-    Fault::StopBefore,
-    Fault::StopAfter,
-    Fault::FailBefore,
-    Fault::FailAfter,
-    Fault::RateLimit,
-    Fault::ConflictAfter(Told::Nothing),
-    Fault::ConflictAfter(Told::Before),
-    Fault::ConflictAfter(Told::After),
+/// By what they need: any call, one that changes something, one under a condition.
+const FAULTS: [&[Fault]; 3] = [
+    &[Fault::StopBefore, Fault::FailBefore],
+    &[Fault::StopAfter, Fault::FailAfter, Fault::RateLimit],
+    &[
+        Fault::ConflictAfter(Told::Nothing),
+        Fault::ConflictAfter(Told::Before),
+        Fault::ConflictAfter(Told::After),
+    ],
 ];
+
+/// Do `work` for the numbers from `first` on, on two threads, and answer the lowest one that finds something.
+fn lowest<F: Send>(
+    first: u64,
+    number: u64,
+    work: impl Fn(u64) -> Option<F> + Sync,
+) -> Option<(u64, F)> {
+    let lowest = AtomicU64::new(first + number);
+    let next = AtomicU64::new(first);
+    let share = || {
+        let mut found = None;
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= lowest.load(Ordering::Relaxed) {
+                return found;
+            }
+            if let Some(what) = work(number) {
+                lowest.fetch_min(number, Ordering::Relaxed);
+                found = Some((number, what));
+            }
+        }
+    };
+    let found = thread::scope(|scope| {
+        let other = scope.spawn(share);
+        let own = share();
+        [own, other.join().ok().flatten()]
+    });
+    found
+        .into_iter()
+        .flatten()
+        .min_by_key(|(number, _)| *number)
+}
+
+/// The same for work that counts its runs.
+fn counted(number: usize, work: impl Fn(usize) -> Result + Sync) -> Result {
+    let runs = AtomicU64::new(0);
+    let failed = lowest(0, number as u64, |index| match work(index as usize) {
+        Ok(more) => {
+            runs.fetch_add(more, Ordering::Relaxed);
+            None
+        }
+        Err(report) => Some(report),
+    });
+    match failed {
+        Some((_, report)) => Err(report),
+        None => Ok(runs.into_inner()),
+    }
+}
 
 /// One caller; every fault at every store call of every operation, alone; stops also with the operation
 /// left until the end.
 pub fn every_call<S: Scenario>(scenario: &Arc<S>) -> Result {
-    let mut runs = 0;
-    for operation in 0..scenario.walk().len() {
+    counted(scenario.walk().len(), |operation| {
+        let mut runs = 0;
+        let mut reached = true;
         for call in 1.. {
+            if !reached {
+                break;
+            }
             let at = At {
                 caller: 0,
                 operation,
                 call,
             };
-            let mut reached = false;
-            for fault in FAULTS {
-                let fault_alone = vec![Step::Fault(at, fault)];
-                let abandon = Step::Abandon {
-                    caller: 0,
-                    operation,
-                };
-                let mut plans = vec![fault_alone];
-                if matches!(fault, Fault::StopBefore | Fault::StopAfter) {
-                    plans.push(vec![Step::Fault(at, fault), abandon]);
-                }
-                for steps in plans {
-                    let schedule = Schedule::planned(vec![scenario.walk()], steps);
-                    let played = play(scenario, &schedule, false);
+            for (needs, faults) in FAULTS.into_iter().enumerate() {
+                let mut applies = false;
+                for (number, fault) in faults.iter().enumerate() {
+                    if number > 0 && !applies {
+                        break;
+                    }
+                    let mut plan = vec![Step::Fault(at, *fault)];
+                    applies |= one(scenario, vec![scenario.walk()], &plan)? > 0;
                     runs += 1;
-                    reached |= !played.taken.is_empty();
-                    check(scenario, &schedule, &played, "every call")?;
+                    if applies && matches!(fault, Fault::StopBefore | Fault::StopAfter) {
+                        plan.push(Step::Abandon(at));
+                        one(scenario, vec![scenario.walk()], &plan)?;
+                        runs += 1;
+                    }
                 }
-            }
-            if !reached {
-                break;
+                if !applies {
+                    reached = needs > 0;
+                    break;
+                }
             }
         }
-    }
-    Ok(runs)
+        Ok(runs)
+    })
 }
 
 /// Two callers: the first makes some calls, the second makes some, the first ends, the second ends; for
 /// every pair of numbers.
 pub fn every_crossing<S: Scenario>(scenario: &Arc<S>) -> Result {
-    let mut runs = 0;
-    for crossing in scenario.crossings() {
+    let crossings = scenario.crossings();
+    counted(crossings.len(), |index| {
         let Crossing {
             before,
             first,
             second,
-        } = crossing;
+        } = &crossings[index];
         let operation = before.len();
-        let mut own = before;
-        own.push(first);
-        let programs = vec![own, vec![second]];
+        let own = [before.as_slice(), std::slice::from_ref(first)].concat();
+        let programs = vec![own, vec![second.clone()]];
+        let mut runs = 0;
         for call in 1.. {
-            let at = At {
+            let over = At {
                 caller: 0,
                 operation,
                 call,
             };
-            let over = Step::Switch(at, 1);
-            let mut reached = false;
-            for back in 1.. {
-                let at = At {
+            for call in 1.. {
+                let back = At {
                     caller: 1,
                     operation: 0,
-                    call: back,
+                    call,
                 };
-                let steps = vec![over, Step::Switch(at, 0)];
-                let schedule = Schedule::planned(programs.clone(), steps);
-                let played = play(scenario, &schedule, false);
+                let steps = [Step::Switch(over, 1), Step::Switch(back, 0)];
+                let taken = one(scenario, programs.clone(), &steps)?;
                 runs += 1;
-                check(scenario, &schedule, &played, "every crossing")?;
-                reached |= !played.taken.is_empty();
-                if played.taken.len() < 2 {
-                    break;
+                match taken {
+                    0 => return Ok(runs),
+                    1 => break,
+                    _ => {}
                 }
             }
-            if !reached {
-                break;
-            }
         }
+        Ok(runs)
+    })
+}
+
+/// One planned run. Answers how many of the steps it came to.
+fn one<S: Scenario>(
+    scenario: &Arc<S>,
+    programs: Vec<Vec<S::Operation>>,
+    steps: &[Step],
+) -> std::result::Result<usize, String> {
+    let schedule = Schedule::planned(programs, steps.to_vec());
+    let played = play(scenario, &schedule, false);
+    match reduce(scenario, &schedule, &played) {
+        None => Ok(played.taken.len()),
+        Some(reduced) => Err(report(scenario, "a planned run", &reduced)),
     }
-    Ok(runs)
 }
 
 /// The seeds from `first` on, `number` of them. Answers the lowest that fails, with how it failed.
-pub fn first_failing<S: Scenario>(
-    scenario: &Arc<S>,
-    first: u64,
-    number: u64,
-) -> Option<(u64, Played)> {
-    let lowest = AtomicU64::new(u64::MAX);
-    let next = AtomicU64::new(first);
-    let work = || {
-        let mut found: Option<(u64, Played)> = None;
-        loop {
-            let seed = next.fetch_add(1, Ordering::Relaxed);
-            if seed >= first + number || seed > lowest.load(Ordering::Relaxed) {
-                return found;
-            }
-            let played = play(scenario, &Schedule::from_seed(&**scenario, seed), false);
-            if played.failure.is_some() {
-                lowest.fetch_min(seed, Ordering::Relaxed);
-                found = Some((seed, played));
-            }
-        }
-    };
-    let found = thread::scope(|scope| {
-        let other = scope.spawn(work);
-        let own = work();
-        [own, other.join().ok().flatten()]
-    });
-    found.into_iter().flatten().min_by_key(|(seed, _)| *seed)
+fn first_failing<S: Scenario>(scenario: &Arc<S>, first: u64, number: u64) -> Option<(u64, Played)> {
+    lowest(first, number, |seed| {
+        let played = play(scenario, &Schedule::from_seed(&**scenario, seed), false);
+        played.failure.is_some().then_some(played)
+    })
 }
 
 /// Seeds that must all pass.
@@ -181,19 +217,6 @@ pub fn reported<S: Scenario>(scenario: &Arc<S>, seed: u64, played: &Played) -> S
     match reduce(scenario, &schedule, played) {
         Some(reduced) => report(scenario, &from, &reduced),
         None => format!("{from}: no failure"),
-    }
-}
-
-/// An error with a report where the run failed.
-fn check<S: Scenario>(
-    scenario: &Arc<S>,
-    schedule: &Schedule<S>,
-    played: &Played,
-    from: &str,
-) -> std::result::Result<(), String> {
-    match reduce(scenario, schedule, played) {
-        None => Ok(()),
-        Some(reduced) => Err(report(scenario, from, &reduced)),
     }
 }
 

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use haversack_core::ops::files::{
-    EditRequest, Expected, MoveRequest, RemoveRequest, Viewer, WriteRequest, edit, move_file,
-    remove, write,
+    EditRequest, Expected, RemoveRequest, RenameRequest, Viewer, WriteRequest, edit, remove,
+    rename, write,
 };
 use haversack_core::store::{Answer as Found, BodyKind, GetRequest, Range, Request, Store};
 use haversack_core::types::{Error, ErrorCode, Home};
@@ -125,15 +125,15 @@ impl Scenario for Files {
                 match random.below(5) {
                     0 => Operation::Remove {
                         id,
-                        path: random.pick(&REMOVED),
+                        path: REMOVED[random.below(REMOVED.len())],
                     },
                     1 | 2 => Operation::Write {
                         id,
-                        path: random.pick(&WRITTEN),
+                        path: WRITTEN[random.below(WRITTEN.len())],
                     },
                     _ => Operation::Edit {
                         id,
-                        path: random.pick(&WRITTEN),
+                        path: WRITTEN[random.below(WRITTEN.len())],
                     },
                 }
             };
@@ -261,30 +261,30 @@ impl Scenario for Files {
     }
 }
 
-/// Moves.
+/// Renames.
 #[derive(Clone)]
-pub struct Moves;
+pub struct Renames;
 
 #[derive(Clone, Debug)]
-pub struct Move {
+pub struct Rename {
     id: String,
     from: &'static str,
     to: &'static str,
 }
 
-impl Scenario for Moves {
-    type Operation = Move;
+impl Scenario for Renames {
+    type Operation = Rename;
     type Answer = Answer;
     type Model = ();
     /// What is there, wherever it lies: in between it may lie in two places, never in none.
     type View = BTreeSet<String>;
 
     fn name(&self) -> String {
-        "files-move".to_owned()
+        "files-rename".to_owned()
     }
 
     fn covers(&self) -> &'static [&'static str] {
-        &["files.move"]
+        &["files.rename"]
     }
 
     fn store(&self) -> MemoryStore {
@@ -295,20 +295,20 @@ impl Scenario for Moves {
     fn model(&self) {}
 
     /// Each caller moves its own file, one of them twice.
-    fn programs(&self, random: &mut Random, callers: usize) -> Vec<Vec<Move>> {
-        let mut program = |caller: usize| -> Vec<Move> {
-            let step = |number| Move {
+    fn programs(&self, random: &mut Random, callers: usize) -> Vec<Vec<Rename>> {
+        let mut program = |caller: usize| -> Vec<Rename> {
+            let step = |number| Rename {
                 id: format!("c{caller}-{number}"),
                 from: SOURCES[caller % SOURCES.len()],
-                to: random.pick(&TARGETS),
+                to: TARGETS[random.below(TARGETS.len())],
             };
             (0..1).map(step).collect()
         };
         (0..callers).map(&mut program).collect()
     }
 
-    fn walk(&self) -> Vec<Move> {
-        let step = |number: usize, to| Move {
+    fn walk(&self) -> Vec<Rename> {
+        let step = |number: usize, to| Rename {
             id: format!("m{number}"),
             from: SOURCES[number],
             to,
@@ -320,7 +320,7 @@ impl Scenario for Moves {
         ]
     }
 
-    fn crossings(&self) -> Vec<Crossing<Move>> {
+    fn crossings(&self) -> Vec<Crossing<Rename>> {
         let walk = self.walk();
         let cross = |second: usize| Crossing {
             before: Vec::new(),
@@ -331,17 +331,17 @@ impl Scenario for Moves {
         vec![cross(0), cross(1)]
     }
 
-    fn run(&self, store: &dyn Store, operation: &Move, _: Client) -> Outcome<Answer> {
-        let request = MoveRequest {
+    fn run(&self, store: &dyn Store, operation: &Rename, _: Client) -> Outcome<Answer> {
+        let request = RenameRequest {
             viewer: viewer(),
             request_id: operation.id.clone(),
             from: operation.from.to_owned(),
             to: operation.to.to_owned(),
         };
-        outcome(move_file(store, &request), ErrorCode::Conflict)
+        outcome(rename(store, &request), ErrorCode::Conflict)
     }
 
-    fn apply(&self, (): &mut (), _: &Move, _: Option<&Answer>) -> bool {
+    fn apply(&self, (): &mut (), _: &Rename, _: Option<&Answer>) -> bool {
         true
     }
 

@@ -159,13 +159,10 @@ impl Chooser {
         }
     }
 
-    pub fn abandon(&mut self, caller: usize, operation: usize) -> bool {
+    pub fn abandon(&mut self, at: At) -> bool {
         match self {
             Chooser::Seeded(seeded) => seeded.random.chance(seeded.abandon),
-            Chooser::Planned(planned) => {
-                let step = Step::Abandon { caller, operation };
-                planned.steps.contains(&step)
-            }
+            Chooser::Planned(planned) => planned.steps.contains(&Step::Abandon(at)),
         }
     }
 

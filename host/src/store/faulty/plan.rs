@@ -54,29 +54,11 @@ pub enum Step {
         operation: usize,
         by_ms: u64,
     },
-    /// After a stop the caller goes on with its next operation; this one is repeated at the very end.
-    Abandon {
-        caller: usize,
-        operation: usize,
-    },
+    /// After the stop at the call the caller goes on with its next operation; this one is repeated at the
+    /// very end.
+    Abandon(At),
     /// A second write to a key within a second is refused with 429, all through the run.
     RateRule,
-}
-
-impl Step {
-    /// The operation that the step is about, as caller and operation.
-    pub fn operation(&self) -> Option<(usize, usize)> {
-        match self {
-            Step::Fault(at, _) | Step::Switch(at, _) | Step::Reverse(at) => {
-                Some((at.caller, at.operation))
-            }
-            Step::ClockBack {
-                caller, operation, ..
-            }
-            | Step::Abandon { caller, operation } => Some((*caller, *operation)),
-            Step::RateRule => None,
-        }
-    }
 }
 
 impl fmt::Display for At {
@@ -126,10 +108,9 @@ impl fmt::Display for Step {
                 f,
                 "before operation {operation} of caller {caller} its clock goes back {by_ms} ms"
             ),
-            Step::Abandon { caller, operation } => write!(
-                f,
-                "operation {operation} of caller {caller} is left when it stops, and repeated at the end"
-            ),
+            Step::Abandon(at) => {
+                write!(f, "after the stop at {at} the operation is left to the end")
+            }
             Step::RateRule => f.write_str("one write a second to each key"),
         }
     }

@@ -233,10 +233,10 @@ impl Run {
     /// Whether the operation that stopped is left alone until the end.
     pub(super) fn abandons(&self, caller: usize) -> bool {
         let mut state = self.lock();
-        let operation = state.callers[caller].operation;
-        let abandons = state.chooser.abandon(caller, operation);
+        let at = state.at(caller);
+        let abandons = state.chooser.abandon(at);
         if abandons {
-            state.taken.push(Step::Abandon { caller, operation });
+            state.taken.push(Step::Abandon(at));
         }
         abandons
     }
