@@ -48,7 +48,7 @@ pub fn unexplained<S: Scenario>(
             open.push(*operation);
             continue;
         }
-        let before: Vec<String> = ways.iter().map(|way| format!("{:?}", way.model)).collect();
+        let before: Vec<S::Model> = ways.iter().map(|way| way.model.clone()).collect();
         spread(scenario, operations, &answers, &open, &mut ways);
         let what = match event {
             Event::Called(_) => continue,
@@ -71,6 +71,7 @@ pub fn unexplained<S: Scenario>(
                 format!("a reader saw {view:?}")
             }
         };
+        let before: Vec<String> = before.iter().map(|model| format!("{model:?}")).collect();
         let open: Vec<_> = open.iter().map(|open| &operations[*open]).collect();
         return Some(format!(
             "no order of the operations explains that {what}; before it stood {}; open were {open:?}",

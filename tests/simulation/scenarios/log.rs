@@ -226,8 +226,9 @@ impl Scenario for Logs {
             ms: Some(START_MS - 1),
         };
         let mut crossings = Vec::new();
-        // With no head, a head, and a head that is full.
-        for before in [2, 4, 6] {
+        // With no head, a head, and a head that is full; a single file is always the same.
+        let states = if self.appends { 1 } else { 3 };
+        for before in [2, 4, 6].into_iter().take(states) {
             for (first, second) in [
                 (Operation::Fold, Operation::Fold),
                 (Operation::Read, Operation::Fold),
