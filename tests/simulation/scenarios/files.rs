@@ -294,7 +294,7 @@ impl Scenario for Renames {
 
     fn model(&self) {}
 
-    /// Each caller moves its own file, one of them twice.
+    /// Each caller moves a file of its own.
     fn programs(&self, random: &mut Random, callers: usize) -> Vec<Vec<Rename>> {
         let mut program = |caller: usize| -> Vec<Rename> {
             let step = |number| Rename {
