@@ -4,6 +4,7 @@
 
 pub mod adapters;
 pub mod bless;
+pub mod bridge;
 pub mod case;
 pub mod compare;
 pub mod memory;

@@ -57,8 +57,15 @@ async fn prompt(server: &Server) -> Outcome {
     let text = line.repeat(4_096 / line.len());
     let mut objects = Vec::new();
     for name in [
-        "SOUL.md", "IDENTITY.md", "USER.md", "AGENTS.md", "MEMORY.md", "TOOLS.md", "HEARTBEAT.md",
-        "memory/2026-02-19.md", "memory/2026-02-20.md",
+        "SOUL.md",
+        "IDENTITY.md",
+        "USER.md",
+        "AGENTS.md",
+        "MEMORY.md",
+        "TOOLS.md",
+        "HEARTBEAT.md",
+        "memory/2026-02-19.md",
+        "memory/2026-02-20.md",
     ] {
         objects.push((format!("agents/hera/{name}"), text.clone()));
     }
@@ -68,7 +75,9 @@ async fn prompt(server: &Server) -> Outcome {
         objects.push((key, front + &text));
     }
     for (key, text) in objects {
-        let put = near.put(key, Body::Text(text), plain(Condition::Always)).await;
+        let put = near
+            .put(key, Body::Text(text), plain(Condition::Always))
+            .await;
         put.map_err(|error| error.message)?;
     }
     let engine = Engine::new(EngineOptions::default())?;

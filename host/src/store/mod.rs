@@ -6,6 +6,7 @@ mod backoff;
 pub mod check;
 pub mod credentials;
 pub mod disk;
+pub mod faulty;
 pub mod key;
 pub mod memory;
 pub mod s3;

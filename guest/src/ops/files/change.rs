@@ -131,6 +131,11 @@ pub fn rename(
             return Ok(moved(store, to, target.version, true));
         }
         (None, _) => {
+            // The two looks of a wave are not one moment: another delivery of this request may have finished
+            // in between.
+            if let Some(target) = stat(store, &to.key)?.filter(done) {
+                return Ok(moved(store, to, target.version, true));
+            }
             return Err(Error::not_found(format!("{} is not there", from.path)).at(&from.key));
         }
         (Some(_), Some(target)) if !done(&target) => return Err(taken(&to, &target)),
