@@ -1,7 +1,7 @@
 //! Writing, editing, moving and removing one file of a workspace.
 
 use super::{
-    ChangeAnswer, EditRequest, Expected, Located, MoveRequest, RemoveRequest, Workspace,
+    ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, RenameRequest, Workspace,
     WriteRequest,
 };
 use crate::protocol::document::{self, Change, Current, Edited};
@@ -28,8 +28,12 @@ pub fn write(
         Expected::Absent => document::Expected::Absent,
         Expected::Version(version) => document::Expected::Version(version.clone()),
     };
-    let edited = document::replace(store, key, &id, content_type, &expected, body)?;
-    Ok(answer(store, located, edited))
+    match document::replace(store, key, &id, content_type, &expected, body) {
+        Ok(edited) => Ok(answer(store, located, edited)),
+        // The version was perhaps that of the global file, which the caller has read.
+        Err(error) if is_gone(&error) => Err(global_or(store, &located, error)?),
+        Err(error) => Err(error),
+    }
 }
 
 pub fn edit(
@@ -44,25 +48,56 @@ pub fn edit(
             "the old text is empty: name the text to replace, or write the file whole",
         ));
     }
-    let path = located.path.clone();
+    let path = &located.path;
+    let mut missing = false;
     let edited = document::edit_version(
         store,
         &located.key,
         &id,
-        content_type(&path),
+        content_type(path),
         request.version.as_deref(),
-        |current: Current<'_>| replaced(&path, current, request).map(Change::Write),
-    )?;
-    Ok(answer(store, located, edited))
+        |current: Current<'_>| {
+            let Some(body) = current.body else {
+                missing = true;
+                let message = format!("{path} is not there; write it whole");
+                return Err(Error::not_found(message).at(&located.key));
+            };
+            replaced(path, body, request).map(Change::Write)
+        },
+    );
+    match edited {
+        Ok(edited) => Ok(answer(store, located, edited)),
+        Err(error) if missing || is_gone(&error) => Err(global_or(store, &located, error)?),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a version was expected where nothing lies.
+fn is_gone(error: &Error) -> bool {
+    error.code == ErrorCode::Conflict && error.current.is_none()
+}
+
+/// What to say of a path where no own file lies: `denied` when a global one is read there.
+fn global_or(store: &Metered<'_>, located: &Located, error: Error) -> Result<Error> {
+    let Some(global) = &located.fallback else {
+        return Ok(error);
+    };
+    Ok(match stat(store, global)? {
+        Some(_) => read_only_global(located, global),
+        None => error,
+    })
+}
+
+fn read_only_global(located: &Located, global: &str) -> Error {
+    let message = format!(
+        "{} is a global file, read-only here; an own one, written whole as a new file, goes before it",
+        located.path
+    );
+    Error::new(ErrorCode::Denied, message).at(global)
 }
 
 /// The file with the old text replaced; bytes elsewhere stay, whatever they are.
-fn replaced(path: &str, current: Current<'_>, request: &EditRequest) -> Result<Vec<u8>> {
-    let Some(body) = current.body else {
-        return Err(Error::not_found(format!(
-            "{path} is not there; write it whole"
-        )));
-    };
+fn replaced(path: &str, body: &[u8], request: &EditRequest) -> Result<Vec<u8>> {
     let (old, new) = (request.old.as_bytes(), request.new.as_bytes());
     let places = occurrences(body, old);
     match places.len() {
@@ -110,10 +145,10 @@ fn occurrences(body: &[u8], wanted: &[u8]) -> Vec<usize> {
     found
 }
 
-pub fn move_file(
+pub fn rename(
     store: &Metered<'_>,
     workspace: &dyn Workspace,
-    request: &MoveRequest,
+    request: &RenameRequest,
 ) -> Result<ChangeAnswer> {
     let id = RequestId::parse(&request.request_id)?;
     let from = writable(workspace, &request.from)?;
@@ -131,13 +166,14 @@ pub fn move_file(
             return Ok(moved(store, to, target.version, true));
         }
         (None, _) => {
-            return Err(Error::not_found(format!("{} is not there", from.path)).at(&from.key));
+            let missing = Error::not_found(format!("{} is not there", from.path)).at(&from.key);
+            return Err(global_or(store, &from, missing)?);
         }
         (Some(_), Some(target)) if !done(&target) => return Err(taken(&to, &target)),
         (Some(source), target) => (source, target),
     };
     let (version, repeat) = match target {
-        Some(target) if target.size_bytes == source.size_bytes => (target.version, true),
+        Some(target) if copied_from(&target) == Some(&source.version) => (target.version, true),
         // Copied by an earlier call, and the source was changed since.
         Some(_) => return Err(changed_meanwhile(&from, &to, source)),
         None => (copy(store, &from, &to, &source, &id)?, false),
@@ -152,7 +188,17 @@ pub fn move_file(
     Ok(moved(store, to, version, repeat))
 }
 
-/// Copy at the version that was seen, with the request's id in the copy's metadata.
+/// Where a copy's metadata keep the version of what it was copied from, so that a repeat knows whether the
+/// source is still that.
+const COPIED_FROM: &str = "haversack-copied-from";
+
+fn copied_from(stat: &Stat) -> Option<&String> {
+    let mut metadata = stat.metadata.iter();
+    let (_, version) = metadata.find(|(name, _)| name.eq_ignore_ascii_case(COPIED_FROM))?;
+    Some(version)
+}
+
+/// Copy at the version that was seen, with that and the request's id in the copy's metadata.
 fn copy(
     store: &Metered<'_>,
     from: &Located,
@@ -160,9 +206,10 @@ fn copy(
     source: &Stat,
     id: &RequestId,
 ) -> Result<String> {
-    let metadata = Remembered::default()
-        .with(id)
-        .into_metadata(source.metadata.clone());
+    let mut metadata = source.metadata.clone();
+    metadata.retain(|(name, _)| !name.eq_ignore_ascii_case(COPIED_FROM));
+    metadata.push((COPIED_FROM.to_owned(), source.version.clone()));
+    let metadata = Remembered::default().with(id).into_metadata(metadata);
     let options = PutOptions {
         condition: Condition::IfAbsent,
         content_type: source.content_type.clone(),
@@ -210,6 +257,10 @@ pub fn remove(
             return Err(error);
         }
         delete(store, &located.key)?;
+    } else if let Some(global) = &located.fallback
+        && stat(store, global)?.is_some()
+    {
+        return Err(read_only_global(&located, global));
     }
     Ok(ChangeAnswer {
         path: located.path,
