@@ -73,6 +73,10 @@ impl Failure {
         }
     }
 
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
     /// An `error` record of the contract.
     pub fn of_contract(error: &Value) -> Self {
         let text = |member: &str| {

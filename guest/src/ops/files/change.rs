@@ -62,7 +62,7 @@ pub fn edit(
                 let message = format!("{path} is not there; write it whole");
                 return Err(Error::not_found(message).at(&located.key));
             };
-            replaced(path, body, request).map(Change::Write)
+            replaced(&located, body, request).map(Change::Write)
         },
     );
     match edited {
@@ -97,21 +97,24 @@ fn read_only_global(located: &Located, global: &str) -> Error {
 }
 
 /// The file with the old text replaced; bytes elsewhere stay, whatever they are.
-fn replaced(path: &str, body: &[u8], request: &EditRequest) -> Result<Vec<u8>> {
+fn replaced(located: &Located, body: &[u8], request: &EditRequest) -> Result<Vec<u8>> {
+    let Located { path, key, .. } = located;
     let (old, new) = (request.old.as_bytes(), request.new.as_bytes());
     let places = occurrences(body, old);
     match places.len() {
         0 => {
             return Err(Error::not_found(format!(
                 "{path} does not have the old text; read it again: every character counts, line ends too"
-            )));
+            ))
+            .at(key));
         }
         1 => {}
         _ if request.everywhere => {}
         many => {
             return Err(Error::invalid(format!(
                 "{path} has the old text {many} times; give more of its surroundings, or ask for all of them"
-            )));
+            ))
+            .at(key));
         }
     }
     let mut edited = Vec::with_capacity(body.len());
