@@ -191,7 +191,7 @@ fn compare_stores(expected: &Objects, actual: &Objects, found: &mut Vec<String>)
 }
 
 /// Metadata of a moved file, whose value is a version.
-const HOLDS_A_VERSION: &str = "haversack-copied-from";
+const HOLDS_A_VERSION: &str = "haversack-copied-version";
 
 fn folded(metadata: &[(String, String)]) -> Vec<(String, &str)> {
     let pairs = metadata.iter();

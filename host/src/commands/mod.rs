@@ -12,6 +12,7 @@ mod home;
 mod key;
 mod ls;
 mod memory;
+mod open;
 mod output;
 mod place;
 mod prompt;
@@ -58,7 +59,7 @@ pub struct Line {
 /// Options of every subcommand.
 #[derive(Debug, Args)]
 pub struct Shared {
-    /// The store: a directory, or its file:// URL [default: ./haversack-store, for run-agent homes ~/run-agent]
+    /// The store: a directory, file:///PATH, s3://BUCKET[/PREFIX] or r2://ACCOUNT/BUCKET[/PREFIX] [default: ./haversack-store, for run-agent homes ~/run-agent]
     #[arg(long, global = true, value_name = "PATH|URL", env = "HAVERSACK_STORE")]
     store: Option<String>,
 
@@ -73,6 +74,10 @@ pub struct Shared {
     /// Memory that a call may use, in MiB
     #[arg(long, global = true, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..=4096))]
     memory_mib: u64,
+
+    // Last, because a heading goes on to what follows.
+    #[command(flatten)]
+    bucket: open::BucketFlags,
 }
 
 impl Shared {

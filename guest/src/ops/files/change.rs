@@ -1,12 +1,9 @@
-//! Writing, editing, moving and removing one file of a workspace.
+//! Writing, editing and removing one file of a workspace; moving one stands in `rename`.
 
-use super::{
-    ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, RenameRequest, Workspace,
-    WriteRequest,
-};
+use super::{ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, Workspace, WriteRequest};
 use crate::protocol::document::{self, Change, Current, Edited};
-use crate::protocol::request::{Remembered, RequestId};
-use crate::store::{Answer, Condition, Metered, PutOptions, Request, Source, Stat, StoreErrorCode};
+use crate::protocol::request::RequestId;
+use crate::store::{Answer, Metered, Request, Stat};
 use crate::types::{Error, ErrorCode, Result};
 
 pub fn write(
@@ -78,13 +75,13 @@ fn is_gone(error: &Error) -> bool {
 }
 
 /// What to say of a path where no own file lies: `denied` when a global one is read there.
-fn global_or(store: &Metered<'_>, located: &Located, error: Error) -> Result<Error> {
+pub(super) fn global_or(store: &Metered<'_>, located: &Located, error: Error) -> Result<Error> {
     let Some(global) = &located.fallback else {
         return Ok(error);
     };
-    Ok(match stat(store, global)? {
-        Some(_) => read_only_global(located, global),
-        None => error,
+    Ok(match stats(store, &located.key, global)? {
+        (None, Some(_)) => read_only_global(located, global),
+        _ => error,
     })
 }
 
@@ -148,98 +145,6 @@ fn occurrences(body: &[u8], wanted: &[u8]) -> Vec<usize> {
     found
 }
 
-pub fn rename(
-    store: &Metered<'_>,
-    workspace: &dyn Workspace,
-    request: &RenameRequest,
-) -> Result<ChangeAnswer> {
-    let id = RequestId::parse(&request.request_id)?;
-    let from = writable(workspace, &request.from)?;
-    let to = writable(workspace, &request.to)?;
-    if from.key == to.key {
-        return Err(Error::invalid(format!(
-            "{} cannot be moved to itself",
-            from.path
-        )));
-    }
-    let (source, target) = stats(store, &from.key, &to.key)?;
-    let done = |target: &Stat| is_of(target, &id);
-    let (source, target) = match (source, target) {
-        (None, Some(target)) if done(&target) => {
-            return Ok(moved(store, to, target.version, true));
-        }
-        (None, _) => {
-            let missing = Error::not_found(format!("{} is not there", from.path)).at(&from.key);
-            return Err(global_or(store, &from, missing)?);
-        }
-        (Some(_), Some(target)) if !done(&target) => return Err(taken(&to, &target)),
-        (Some(source), target) => (source, target),
-    };
-    let (version, repeat) = match target {
-        Some(target) if copied_from(&target) == Some(&source.version) => (target.version, true),
-        // Copied by an earlier call, and the source was changed since.
-        Some(_) => return Err(changed_meanwhile(&from, &to, source)),
-        None => (copy(store, &from, &to, &source, &id)?, false),
-    };
-    // What is deleted is what was copied, as far as a look can tell.
-    match stat(store, &from.key)? {
-        Some(now) if now.version != source.version => {
-            return Err(changed_meanwhile(&from, &to, now));
-        }
-        _ => delete(store, &from.key)?,
-    }
-    Ok(moved(store, to, version, repeat))
-}
-
-/// Where a copy's metadata keep the version of what it was copied from, so that a repeat knows whether the
-/// source is still that.
-const COPIED_FROM: &str = "haversack-copied-from";
-
-fn copied_from(stat: &Stat) -> Option<&String> {
-    let mut metadata = stat.metadata.iter();
-    let (_, version) = metadata.find(|(name, _)| name.eq_ignore_ascii_case(COPIED_FROM))?;
-    Some(version)
-}
-
-/// Copy at the version that was seen, with that and the request's id in the copy's metadata.
-fn copy(
-    store: &Metered<'_>,
-    from: &Located,
-    to: &Located,
-    source: &Stat,
-    id: &RequestId,
-) -> Result<String> {
-    let mut metadata = source.metadata.clone();
-    metadata.retain(|(name, _)| !name.eq_ignore_ascii_case(COPIED_FROM));
-    metadata.push((COPIED_FROM.to_owned(), source.version.clone()));
-    let metadata = Remembered::default().with(id).into_metadata(metadata);
-    let options = PutOptions {
-        condition: Condition::IfAbsent,
-        content_type: source.content_type.clone(),
-        metadata,
-    };
-    let sources = vec![Source {
-        key: from.key.clone(),
-        if_match: Some(source.version.clone()),
-    }];
-    match store.concat(sources, &to.key, options) {
-        Ok(version) => Ok(version),
-        Err(error)
-            if matches!(
-                error.code,
-                StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-            ) =>
-        {
-            match stat(store, &to.key)? {
-                Some(target) if is_of(&target, id) => Ok(target.version),
-                Some(target) => Err(taken(to, &target)),
-                None => Err(error.about(&from.key)),
-            }
-        }
-        Err(error) => Err(error.about(&to.key)),
-    }
-}
-
 pub fn remove(
     store: &Metered<'_>,
     workspace: &dyn Workspace,
@@ -275,7 +180,7 @@ pub fn remove(
     })
 }
 
-fn writable(workspace: &dyn Workspace, path: &str) -> Result<Located> {
+pub(super) fn writable(workspace: &dyn Workspace, path: &str) -> Result<Located> {
     let located = workspace.locate(path)?;
     if located.writable {
         return Ok(located);
@@ -293,11 +198,7 @@ fn content_type(path: &str) -> &'static str {
     }
 }
 
-fn is_of(stat: &Stat, id: &RequestId) -> bool {
-    Remembered::from_metadata(&stat.metadata).is_some_and(|ids| ids.contains(id))
-}
-
-fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Stat>, Option<Stat>)> {
+pub(super) fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Stat>, Option<Stat>)> {
     let wave = vec![Request::Head(a.to_owned()), Request::Head(b.to_owned())];
     let mut answers = store.read(wave)?.into_iter();
     let mut next = |key: &str| match answers.next() {
@@ -308,7 +209,7 @@ fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Stat>, Option<
     Ok((next(a)?, next(b)?))
 }
 
-fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
+pub(super) fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
     match store
         .read(vec![Request::Head(key.to_owned())])?
         .into_iter()
@@ -320,28 +221,11 @@ fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
     }
 }
 
-fn delete(store: &Metered<'_>, key: &str) -> Result<()> {
+pub(super) fn delete(store: &Metered<'_>, key: &str) -> Result<()> {
     for answer in store.delete(vec![key.to_owned()])? {
         answer.map_err(|error| error.about(key))?;
     }
     Ok(())
-}
-
-fn taken(to: &Located, there: &Stat) -> Error {
-    let message = format!("{} is there already; nothing was moved", to.path);
-    let mut error = Error::new(ErrorCode::Conflict, message).at(&to.key);
-    error.current = Some(there.version.clone());
-    error
-}
-
-fn changed_meanwhile(from: &Located, to: &Located, now: Stat) -> Error {
-    let message = format!(
-        "{} was changed after it was copied to {}; both are left: compare them, and remove one",
-        from.path, to.path
-    );
-    let mut error = Error::new(ErrorCode::Conflict, message).at(&from.key);
-    error.current = Some(now.version);
-    error
 }
 
 fn answer(store: &Metered<'_>, located: Located, edited: Edited) -> ChangeAnswer {
@@ -351,17 +235,6 @@ fn answer(store: &Metered<'_>, located: Located, edited: Edited) -> ChangeAnswer
         version: edited.version,
         changed: edited.changed,
         repeat: edited.repeat,
-        cost: store.cost(),
-    }
-}
-
-fn moved(store: &Metered<'_>, to: Located, version: String, repeat: bool) -> ChangeAnswer {
-    ChangeAnswer {
-        path: to.path,
-        key: to.key,
-        version: Some(version),
-        changed: true,
-        repeat,
         cost: store.cost(),
     }
 }

@@ -68,7 +68,7 @@ pub async fn mv(
     let after_conflict = "choose another path, or remove what is there first";
     let answer = call(shared, viewer, id, ("rename", request), after_conflict).await?;
     let done = |path: &str| format!("moved {} to {path}", plain(&from));
-    say(shared, answer, done, "is there already")
+    say(shared, answer, done, "is as it was")
 }
 
 pub async fn rm(

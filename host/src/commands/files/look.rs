@@ -9,6 +9,7 @@ use super::Viewer;
 use crate::commands::Shared;
 use crate::commands::call::Caller;
 use crate::commands::exit::{Code, Failure};
+use crate::commands::memory::check_home;
 use crate::commands::output::{self, Problem, plain};
 
 #[derive(Debug, Deserialize)]
@@ -39,8 +40,12 @@ pub async fn ls(shared: &Shared, viewer: &Viewer, directory: &str) -> anyhow::Re
     let caller = Caller::over_store(shared, Some(&viewer.home.system))?;
     let mut arguments = json!({ "viewer": viewer.to_json(), "directory": directory });
     let mut all = json!({ "files": [], "directories": [], "problems": [] });
+    let (mut files, mut anything) = (false, false);
     loop {
         let page = caller.call("files", "list", arguments.clone()).await?;
+        let has = |name: &str| page[name].as_array().is_some_and(|list| !list.is_empty());
+        files |= has("files");
+        anything |= files || has("directories") || has("problems");
         let next = gather(&mut all, page, shared.json, |page| {
             for directory in page["directories"].as_array().into_iter().flatten() {
                 let directory = plain(directory.as_str().unwrap_or_default());
@@ -52,6 +57,15 @@ pub async fn ls(shared: &Shared, viewer: &Viewer, directory: &str) -> anyhow::Re
             Value::Null => break,
             next => arguments["continue-from"] = next,
         }
+    }
+    if !files && directory.is_empty() {
+        check_home(&caller, &viewer.home).await?;
+    } else if !anything {
+        let message = format!(
+            "there is no directory {directory} here: `haversack files ls {}` lists what there is",
+            viewer.home
+        );
+        return Err(Failure::new(Code::NotFound, message).into());
     }
     finish(shared, all)
 }

@@ -59,7 +59,7 @@ fn longest_ms(in_a_row: u32) -> u64 {
 }
 
 /// Good enough to spread contenders: the standard library seeds its hashers at random.
-fn random() -> u64 {
+pub fn random() -> u64 {
     RandomState::new().hash_one(0)
 }
 
