@@ -14,7 +14,10 @@ impl Glob {
     pub fn parse(pattern: &str) -> Result<Self> {
         let refuse = |what: &str| Error::invalid(format!("the glob {pattern:?} {what}"));
         if pattern.is_empty() || pattern.len() > PATTERN_BYTES_MAX {
-            return Err(refuse(&format!("has not 1 to {PATTERN_BYTES_MAX} bytes")));
+            return Err(Error::invalid(format!(
+                "the glob has {} bytes; it must have 1 to {PATTERN_BYTES_MAX}",
+                pattern.len()
+            )));
         }
         let expression = expression(pattern).map_err(refuse)?;
         let regex = Regex::new(&expression).map_err(|error| refuse(&error.to_string()))?;
