@@ -115,14 +115,17 @@ const DAY_KEY: &str = "agents/hera/memory/2026-02-20.md";
 fn text_is_appended_from_everywhere_it_may_come_from() {
     let place = Place::new();
     let before = place.file(DAY);
-    let append = |more: &[&str]| [&["memory", "append", "gsv:hera"], more, &AT].concat();
-    let output = place.run(&append(&["--text", "- from the line"]));
-    assert!(out(&output).starts_with(&format!("appended to {DAY_KEY} (")));
+    let append = |more: &[&str], input: &str| {
+        let line = [&["memory", "append", "gsv:hera"], more, &AT].concat();
+        let output = place.with_input(&line, input);
+        let appended = out(&output).starts_with(&format!("appended to {DAY_KEY} ("));
+        assert!(appended, "{}", err(&output));
+    };
+    append(&["--text", "- from the line"], "");
     let file = place.folder.path().join("notes.md");
     std::fs::write(&file, "- from a file\n").expect("written");
-    place.run(&append(&["--file", file.to_str().expect("UTF-8")]));
-    let output = place.with_input(&append(&["-"]), "- from standard input\n");
-    assert!(output.status.success(), "{}", err(&output));
+    append(&["--file", file.to_str().expect("UTF-8")], "");
+    append(&["-"], "- from standard input\n");
     let section =
         |text: &str| format!("\n\n### Extracted from context compaction (09:30)\n\n- from {text}");
     let all = ["the line", "a file", "standard input"]

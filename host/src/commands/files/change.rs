@@ -87,7 +87,7 @@ pub async fn rm(
         shared,
         answer,
         |path| format!("removed {path}"),
-        "is not there",
+        "is no file here",
     )
 }
 
