@@ -34,12 +34,13 @@ fn main() -> ExitCode {
         .map_err(anyhow::Error::from)
         .and_then(|runtime| runtime.block_on(fill(&server)));
     type Test = fn(&Server) -> anyhow::Result<()>;
-    let tests: [(&str, Test); 5] = [
+    let tests: [(&str, Test); 6] = [
         ("as on disk", as_on_disk),
         ("profiles", profiles),
         ("credentials that are wrong", wrong_credentials),
         ("addresses that are wrong", wrong_addresses),
         ("R2's short form", short_form),
+        ("copies there and back", copies),
     ];
     for (name, test) in tests {
         let start = Instant::now();
@@ -159,6 +160,65 @@ fn as_on_disk(server: &Server) -> anyhow::Result<()> {
             "{arguments:?}: on disk {here}, in the bucket {there}"
         );
     }
+    Ok(())
+}
+
+/// To the bucket, once more, changed, and back: what comes back is what went.
+fn copies(server: &Server) -> anyhow::Result<()> {
+    let folder = tempfile::tempdir()?;
+    let (there, back) = (
+        format!("s3://{}/copies", server.bucket()),
+        folder.path().join("back"),
+    );
+    let copy = |from: &str, to: &str, more: &[&str]| {
+        with_keys(&server.credentials())
+            .args([
+                "store",
+                "copy",
+                from,
+                to,
+                "--json",
+                "--endpoint",
+                server.endpoint(),
+            ])
+            .args(["--region", "auto"])
+            .args(more)
+            .output()
+    };
+    let counted = |output: &Output, what: &str| -> anyhow::Result<u64> {
+        let summary: serde_json::Value = serde_json::from_slice(&output.stdout)?;
+        summary[what]["objects"].as_u64().context(what.to_owned())
+    };
+    let example = example().display().to_string();
+    let back_text = back.display().to_string();
+    let first = copy(&example, &there, &[])?;
+    ensure!(first.status.success(), "{first:?}");
+    let objects = counted(&first, "copied")?;
+    ensure!(objects > 20, "{objects} objects copied");
+    let again = copy(&example, &there, &[])?;
+    ensure!(
+        counted(&again, "equal")? == objects && counted(&again, "copied")? == 0,
+        "{again:?}"
+    );
+    ensure!(
+        copy(&there, &back_text, &[])?.status.success(),
+        "the way back"
+    );
+    let soul = back.join("agents/hera/SOUL.md");
+    let expected = std::fs::read(Path::new(&example).join("agents/hera/SOUL.md"))?;
+    ensure!(
+        std::fs::read(&soul)? == expected,
+        "what came back is something else"
+    );
+    std::fs::write(&soul, "changed")?;
+    let different = copy(&back_text, &there, &[])?;
+    ensure!(different.status.code() == Some(7), "{different:?}");
+    ensure!(counted(&different, "different")? == 1, "{different:?}");
+    let replaced = copy(&back_text, &there, &["--replace"])?;
+    ensure!(
+        replaced.status.success() && counted(&replaced, "replaced")? == 1,
+        "{replaced:?}"
+    );
     Ok(())
 }
 
