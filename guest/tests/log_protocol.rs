@@ -332,3 +332,22 @@ fn a_page_looks_behind_repeats() {
         assert_eq!(all(&bucket, at_once), [0, 1, 2, 3], "{at_once}");
     }
 }
+
+/// A cursor into a head from elsewhere still leads there after a fold has sealed it behind older pieces.
+#[test]
+fn a_cursor_outlives_a_takeover() {
+    let bucket = Bucket::new(false);
+    for number in 0..200 {
+        append(&bucket, number, 100).unwrap();
+    }
+    while let Fold::Done(_) = with(&bucket, |log| log.fold()).unwrap() {}
+    let mut head = bucket.bytes(HEAD).unwrap();
+    head.extend((200..240).flat_map(|number| entry(number, 100).bytes));
+    bucket.insert(HEAD, &head);
+    let page = read(&bucket, 20, None);
+    assert_eq!(ids(&page), (220..240).collect::<Vec<_>>());
+    append(&bucket, 240, 100).unwrap();
+    with(&bucket, |log| log.fold()).unwrap();
+    let before = read(&bucket, 20, page.before);
+    assert_eq!(ids(&before), (200..220).collect::<Vec<_>>());
+}

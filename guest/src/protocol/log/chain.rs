@@ -45,11 +45,13 @@ impl Piece {
         }
     }
 
-    /// A head whose end is read.
+    /// A head whose end is read. One from elsewhere is numbered as the fold that seals it will.
     pub fn head(head: &Head, previous: Vec<SealedName>) -> Self {
+        let after = previous.first().map_or(0, |name| name.first.get() + 1);
+        let metadata = head.metadata.as_ref();
         Self {
             name: None,
-            first: head.metadata.as_ref().map_or(0, |metadata| metadata.first),
+            first: metadata.map_or(after, |metadata| metadata.first),
             end: head.stat.size_bytes,
             start: head.start,
             loaded: head.tail.clone(),
