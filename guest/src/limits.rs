@@ -129,3 +129,8 @@ pub const FILES_GREP_MATCHES_MAX: usize = 500;
 pub const FILES_LINE_CHARACTERS_MAX: usize = 500;
 /// Bytes of a regular expression.
 pub const FILES_PATTERN_BYTES_MAX: usize = 1_024;
+
+/// Earlier sessions that the state of a session key names.
+pub const SESSIONS_REMEMBERED: usize = 16;
+/// Characters of the seed that a session's id is made from.
+pub const SEED_CHARACTERS_MIN: usize = 16;

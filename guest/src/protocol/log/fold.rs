@@ -69,6 +69,9 @@ impl Log<'_> {
     /// in between is `Stopped`.
     pub fn fold(&self) -> Result<Fold> {
         let mut glance = Glance::at(self, LOG_HEAD_BYTES_MAX)?;
+        if glance.is_closed(self) {
+            return Ok(Fold::Nothing);
+        }
         self.learn_version(&mut glance)?;
         let metadata = match self.metadata_of(&glance)? {
             Some(metadata) => metadata,
@@ -174,7 +177,7 @@ impl Log<'_> {
     }
 
     /// Ask for the head's version where a store that appends gave none with the range.
-    fn learn_version(&self, glance: &mut Glance) -> Result<()> {
+    pub(super) fn learn_version(&self, glance: &mut Glance) -> Result<()> {
         let Some(head) = glance.head.as_mut().filter(|h| h.stat.version.is_empty()) else {
             return Ok(());
         };
@@ -190,7 +193,7 @@ impl Log<'_> {
 
     /// The head's metadata; those of a head from elsewhere name what is sealed already. None when the
     /// store gave no version to hold on to, or the head changed while it was asked for.
-    fn metadata_of(&self, glance: &Glance) -> Result<Option<HeadMetadata>> {
+    pub(super) fn metadata_of(&self, glance: &Glance) -> Result<Option<HeadMetadata>> {
         if glance.version().is_some_and(str::is_empty) {
             return Ok(None);
         }
@@ -257,7 +260,7 @@ impl Log<'_> {
     }
 
     /// Copy the head, at the version that was read, below `old/`.
-    fn seal(
+    pub(super) fn seal(
         &self,
         head: &Head,
         name: &SealedName,
@@ -349,7 +352,7 @@ impl Log<'_> {
 }
 
 /// Says what was sealed, so that whoever seals the same head writes the same object.
-fn seal_hash(head: &Stat) -> String {
+pub(super) fn seal_hash(head: &Stat) -> String {
     hash96(&[head.version.as_bytes(), &head.size_bytes.to_be_bytes()])
 }
 

@@ -10,8 +10,10 @@
 
 mod append;
 mod chain;
+mod close;
 mod cursor;
 mod fold;
+mod forward;
 mod head;
 mod pending;
 mod read;
@@ -20,7 +22,9 @@ mod single;
 use sha2::{Digest, Sha256};
 
 pub use append::{Appended, NewEntry};
+pub use close::Closed;
 pub use fold::{Fold, Folded};
+pub use forward::{Forward, ForwardRun, Position};
 pub use read::{LogEntry, Page, ReadOptions};
 
 use crate::format::entries::EntryFormat;
