@@ -134,3 +134,7 @@ pub const FILES_PATTERN_BYTES_MAX: usize = 1_024;
 pub const SESSIONS_REMEMBERED: usize = 16;
 /// Characters of the seed that a session's id is made from.
 pub const SEED_CHARACTERS_MIN: usize = 16;
+/// Folds that closing a log does in one call: 48,000 segments.
+pub const LOG_CLOSE_FOLDS_MAX: usize = 1_000;
+/// Sealed pieces of a log that is read from its beginning.
+pub const LOG_PIECES_MAX: usize = 100_000;

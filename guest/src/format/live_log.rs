@@ -123,18 +123,24 @@ pub fn parse(content: &[u8]) -> Result<Line<'_>> {
         .trim();
     let members: Members<'_> = serde_json::from_str(text)
         .map_err(|error| Error::invalid(format!("no line of a live log: {error}")))?;
-    let id = members.id.and_then(|id| serde_json::from_str(id.get()).ok());
+    let id = members
+        .id
+        .and_then(|id| serde_json::from_str(id.get()).ok());
     let what = match members {
         Members {
             message: Some(message),
             role: None,
             ..
         } => What::Message(message.get()),
-        Members { open: Some(open), .. } => {
+        Members {
+            open: Some(open), ..
+        } => {
             check_format(open.format)?;
             What::Open(open)
         }
-        Members { close: Some(close), .. } => {
+        Members {
+            close: Some(close), ..
+        } => {
             check_format(close.format)?;
             What::Close
         }
@@ -158,7 +164,9 @@ fn check_format(format: u64) -> Result<()> {
     }
     Err(Error::new(
         ErrorCode::Unsupported,
-        format!("the live log has format {format}, and this version knows up to {FORMAT}; use a newer haversack"),
+        format!(
+            "the live log has format {format}, and this version knows up to {FORMAT}; use a newer haversack"
+        ),
     ))
 }
 
@@ -176,7 +184,9 @@ fn check_message(message: &str) -> Result<()> {
         ));
     }
     if !message.trim_start().starts_with('{') {
-        return Err(Error::invalid("a message is a JSON object, such as {\"role\":\"user\",\"content\":\"Hello\"}"));
+        return Err(Error::invalid(
+            "a message is a JSON object, such as {\"role\":\"user\",\"content\":\"Hello\"}",
+        ));
     }
     serde_json::from_str::<&RawValue>(message)
         .map_err(|error| Error::invalid(format!("a message is not JSON: {error}")))?;
@@ -200,7 +210,11 @@ pub fn compaction_line(id: &str, compaction: &Compaction) -> Vec<u8> {
 
 /// The last line, with its end.
 pub fn close_line(id: &str) -> Vec<u8> {
-    line(id, "close", serde_json::to_string(&Close { format: FORMAT }))
+    line(
+        id,
+        "close",
+        serde_json::to_string(&Close { format: FORMAT }),
+    )
 }
 
 /// Of plain structs, which always have a JSON form.
@@ -275,7 +289,14 @@ mod tests {
     fn what_another_program_wrote() {
         let bare = r#"{"role":"user","content":"x"}"#;
         assert_eq!(parse(bare.as_bytes()).unwrap().what, What::Message(bare));
-        for wrong in ["", "7", "{}", "{\"id\":\"x\"}", "{\"message\":", "\u{feff}{}"] {
+        for wrong in [
+            "",
+            "7",
+            "{}",
+            "{\"id\":\"x\"}",
+            "{\"message\":",
+            "\u{feff}{}",
+        ] {
             assert!(parse(wrong.as_bytes()).is_err(), "{wrong}");
         }
         let newer = br#"{"id":"r.close","close":{"format":2}}"#;
@@ -284,7 +305,8 @@ mod tests {
 
     #[test]
     fn what_is_no_message_is_refused() {
-        let deep = |levels: usize| format!("{}{}", "{\"a\":".repeat(levels) + "1", "}".repeat(levels));
+        let deep =
+            |levels: usize| format!("{}{}", "{\"a\":".repeat(levels) + "1", "}".repeat(levels));
         assert!(message_line("r.0", &deep(126)).is_ok());
         for wrong in ["", "7", "[]", "{", "{}{}", "{\n}", &deep(127)] {
             assert!(message_line("r.0", wrong).is_err(), "{wrong}");

@@ -130,7 +130,10 @@ impl SessionState {
     /// Read the record of `key`, which messages name.
     pub fn parse(key: &str, bytes: &[u8]) -> Result<Self> {
         let text = std::str::from_utf8(bytes).map_err(|error| {
-            refuse(key, &format!("is not UTF-8 from byte {} on", error.valid_up_to()))
+            refuse(
+                key,
+                &format!("is not UTF-8 from byte {} on", error.valid_up_to()),
+            )
         })?;
         let members = Members::of(key, "", text.trim_start_matches('\u{feff}'))?;
         let format: u64 = members.needed("format")?;
@@ -242,7 +245,10 @@ fn pending_of(key: &str, json: &str) -> Result<Pending> {
     let kind: String = members.needed("kind")?;
     let stage: String = members.needed("stage")?;
     let unknown_stage = || {
-        refuse(key, &format!("has `pending.stage` {stage:?}, which this version does not know"))
+        refuse(
+            key,
+            &format!("has `pending.stage` {stage:?}, which this version does not know"),
+        )
     };
     match kind.as_str() {
         "reset" => Ok(Pending::Reset(PendingReset {
@@ -330,7 +336,10 @@ impl<'a> Members<'a> {
         let value = serde_json::from_str(json);
         value.map(Some).map_err(|error| {
             let shown: String = json.chars().take(40).collect();
-            refuse(self.key, &format!("has `{}{name}` {shown}: {error}", self.path))
+            refuse(
+                self.key,
+                &format!("has `{}{name}` {shown}: {error}", self.path),
+            )
         })
     }
 
@@ -357,8 +366,13 @@ impl<'a> Members<'a> {
     }
 
     fn others(&self, known: &[&str]) -> Vec<(String, String)> {
-        let others = self.all.iter().filter(|(name, _)| !known.contains(&name.as_str()));
-        others.map(|(name, json)| (name.clone(), (*json).to_owned())).collect()
+        let others = self
+            .all
+            .iter()
+            .filter(|(name, _)| !known.contains(&name.as_str()));
+        others
+            .map(|(name, json)| (name.clone(), (*json).to_owned()))
+            .collect()
     }
 }
 
@@ -437,14 +451,24 @@ mod tests {
             assert_eq!(SessionState::parse("k", &bytes).unwrap(), state);
         }
         let text = String::from_utf8(full().render()).unwrap();
-        assert!(text.starts_with("{\n  \"format\": 1,\n  \"sessionId\": \"new\",\n"), "{text}");
-        assert!(text.ends_with("\"requests\": [\"r1\"],\n  \"theirs\": {\"x\": 1e400}\n}\n"), "{text}");
+        assert!(
+            text.starts_with("{\n  \"format\": 1,\n  \"sessionId\": \"new\",\n"),
+            "{text}"
+        );
+        assert!(
+            text.ends_with("\"requests\": [\"r1\"],\n  \"theirs\": {\"x\": 1e400}\n}\n"),
+            "{text}"
+        );
     }
 
     #[test]
     fn only_the_newest_are_remembered() {
         let ids = |count: usize| (0..count).map(|n| n.to_string()).collect::<Vec<_>>();
-        let state = SessionState { previous: ids(17), requests: ids(16), ..full() };
+        let state = SessionState {
+            previous: ids(17),
+            requests: ids(16),
+            ..full()
+        };
         let read = SessionState::parse("k", &state.render()).unwrap();
         assert_eq!((read.previous.len(), read.previous[0].as_str()), (16, "1"));
         assert_eq!((read.requests.len(), read.requests[0].as_str()), (16, "0"));
@@ -460,15 +484,32 @@ mod tests {
             ("{}", "`format`"),
             (r#"{"format":1}"#, "`sessionId`"),
             (r#"{"format":1,"format":1}"#, "`format` twice"),
-            (r#"{"format":1,"sessionId":"s","epoch":"1"}"#, "`epoch` \"1\""),
-            (r#"{"format":1,"sessionId":"s","counters":{"messages":-1}}"#, "`counters.messages` -1"),
-            (r#"{"format":1,"sessionId":"s","pending":{"kind":"x","stage":"y"}}"#, "`pending.kind` \"x\""),
-            (r#"{"format":1,"sessionId":"s","pending":{"kind":"reset","requestId":"r","old":"o","new":"n","atMs":1,"lastActivityMs":1,"stage":"y"}}"#, "`pending.stage` \"y\""),
+            (
+                r#"{"format":1,"sessionId":"s","epoch":"1"}"#,
+                "`epoch` \"1\"",
+            ),
+            (
+                r#"{"format":1,"sessionId":"s","counters":{"messages":-1}}"#,
+                "`counters.messages` -1",
+            ),
+            (
+                r#"{"format":1,"sessionId":"s","pending":{"kind":"x","stage":"y"}}"#,
+                "`pending.kind` \"x\"",
+            ),
+            (
+                r#"{"format":1,"sessionId":"s","pending":{"kind":"reset","requestId":"r","old":"o","new":"n","atMs":1,"lastActivityMs":1,"stage":"y"}}"#,
+                "`pending.stage` \"y\"",
+            ),
         ] {
             let error = SessionState::parse("k", json.as_bytes()).unwrap_err();
             assert_eq!(error.key.as_deref(), Some("k"));
             assert!(error.message.contains(named), "{json}: {}", error.message);
         }
-        assert!(SessionState::parse("k", b"{\xff}").unwrap_err().message.contains("UTF-8"));
+        assert!(
+            SessionState::parse("k", b"{\xff}")
+                .unwrap_err()
+                .message
+                .contains("UTF-8")
+        );
     }
 }

@@ -54,7 +54,10 @@ impl Owner {
 
     /// Where the live log of one of its sessions lies. `invalid` when the id is no UUID.
     pub fn log_keys(&self, session_id: &str) -> Result<LogKeys> {
-        Ok(LogKeys::live_log(&self.agent, &SessionId::parse(session_id)?))
+        Ok(LogKeys::live_log(
+            &self.agent,
+            &SessionId::parse(session_id)?,
+        ))
     }
 
     /// The request for the state, to go along in a wave; [`Owner::read`] reads its answer.
@@ -131,8 +134,9 @@ pub fn change(
         CONTENT_TYPE,
         |current: Current<'_>| {
             let Some(body) = current.body else {
-                return Err(Error::not_found(format!("{} has no session", owner.key))
-                    .at(owner.state_key()));
+                return Err(
+                    Error::not_found(format!("{} has no session", owner.key)).at(owner.state_key())
+                );
             };
             let before = owner.parse(body)?;
             let mut state = before.clone();

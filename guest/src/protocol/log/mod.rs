@@ -22,9 +22,10 @@ mod single;
 use sha2::{Digest, Sha256};
 
 pub use append::{Appended, NewEntry};
-pub use close::Closed;
+pub use close::{Closed, Leftover};
 pub use fold::{Fold, Folded};
-pub use forward::{Forward, ForwardRun, Position};
+pub use forward::{Forward, ForwardEntry, ForwardRun, Position};
+pub use pending::Segment;
 pub use read::{LogEntry, Page, ReadOptions};
 
 use crate::format::entries::EntryFormat;
