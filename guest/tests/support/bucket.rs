@@ -193,13 +193,18 @@ impl Store for Bucket {
     fn concat(&self, sources: Vec<Source>, to: &str, options: PutOptions) -> StoreResult<String> {
         let mut bytes = Vec::new();
         for source in sources {
-            let part = self.bytes(&source.key).ok_or_else(|| StoreError {
+            let objects = self.objects.borrow();
+            let found = objects.get(&source.key).filter(|object| {
+                let wanted = source.if_match.as_ref();
+                wanted.is_none_or(|version| *version == object.version.to_string())
+            });
+            let object = found.ok_or_else(|| StoreError {
                 code: StoreErrorCode::Conflict,
-                message: format!("{} is missing", source.key),
+                message: format!("{} is missing, or another one", source.key),
                 retry_after_ms: None,
                 current: None,
             })?;
-            bytes.extend(part);
+            bytes.extend(object.bytes.iter().copied());
         }
         self.write(to, bytes, options)
     }

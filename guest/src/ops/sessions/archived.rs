@@ -29,7 +29,8 @@ impl ReadLines {
     /// As a problem of this object.
     pub fn problem(&self, key: &str) -> Option<Problem> {
         let damage = self.damage.as_ref()?;
-        let message = format!("the archive is damaged, and what was saved of it is given: {damage}");
+        let message =
+            format!("the archive is damaged, and what was saved of it is given: {damage}");
         Some(Problem::new(ProblemKind::Unreadable, key, message))
     }
 }
@@ -158,11 +159,12 @@ impl Splitter {
 /// The message that a line is, or what to say of one that is none.
 pub fn message_line_of(key: &str, line: &ArchivedLine<'_>) -> std::result::Result<String, Problem> {
     use crate::format::message::{Fault, Message};
-    let fault = |message: String| {
-        Problem::new(ProblemKind::Unreadable, key, message).on_line(line.number)
-    };
+    let fault =
+        |message: String| Problem::new(ProblemKind::Unreadable, key, message).on_line(line.number);
     let Some(bytes) = line.bytes else {
-        return Err(fault(format!("the line has over {VALUE_BYTES_MAX} bytes, more than is read")));
+        return Err(fault(format!(
+            "the line has over {VALUE_BYTES_MAX} bytes, more than is read"
+        )));
     };
     let text = std::str::from_utf8(bytes)
         .map_err(|error| fault(Fault::NotUtf8(error.valid_up_to()).to_string()))?;

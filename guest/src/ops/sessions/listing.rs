@@ -98,9 +98,13 @@ impl Call<'_> {
                     let owner = Owner::new(agent, key.session_key().clone())?;
                     self.live(&entry, &owner, answer)
                 }
-                Place::Archive { session, .. } => {
-                    self.archive(&entry, SessionKind::Archive, session.to_string(), None, answer)?
-                }
+                Place::Archive { session, .. } => self.archive(
+                    &entry,
+                    SessionKind::Archive,
+                    session.to_string(),
+                    None,
+                    answer,
+                )?,
                 Place::ArchivePart {
                     session, timestamp, ..
                 } => {
@@ -184,7 +188,9 @@ impl Call<'_> {
         let value = text(stat, name)?;
         let number = value.trim().parse().ok();
         if number.is_none() {
-            let message = format!("its metadata {name} is {value:?}, and no number; it was counted from content");
+            let message = format!(
+                "its metadata {name} is {value:?}, and no number; it was counted from content"
+            );
             let problem = Problem::new(ProblemKind::Repaired, &entry.key, message);
             self.problems.push(problem);
         }

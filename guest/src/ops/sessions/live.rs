@@ -76,9 +76,15 @@ impl<'a> Live<'a> {
         loop {
             let page = self.page(NEWEST_ENTRIES, LOG_PAGE_BYTES_MAX, before)?;
             for entry in page.entries.iter().rev() {
-                if let Ok(Line { what: What::Message(json), .. }) = parse(&entry.content) {
+                if let Ok(Line {
+                    what: What::Message(json),
+                    ..
+                }) = parse(&entry.content)
+                {
                     newest.has_messages = true;
-                    let ms = Message::parse(json).ok().and_then(|message| message.timestamp_ms);
+                    let ms = Message::parse(json)
+                        .ok()
+                        .and_then(|message| message.timestamp_ms);
                     newest.ms = newest.ms.or(ms);
                 }
             }
@@ -117,12 +123,17 @@ impl<'a> Live<'a> {
             let page = self.page(LOG_PAGE_ENTRIES_MAX, LOG_PAGE_BYTES_MAX, before)?;
             for entry in page.entries.iter().rev() {
                 if wanted.is_none()
-                    && let Ok(Line { id: Some(id), what: What::Compaction(compaction) }) = parse(&entry.content)
+                    && let Ok(Line {
+                        id: Some(id),
+                        what: What::Compaction(compaction),
+                    }) = parse(&entry.content)
                 {
                     standing.summary = Some(summary_line(&compaction));
                     wanted = Some(compaction.first_kept.unwrap_or_else(|| id.into_owned()));
                 }
-                let found = wanted.as_ref().filter(|wanted| entry.id.as_ref() == Some(*wanted));
+                let found = wanted
+                    .as_ref()
+                    .filter(|wanted| entry.id.as_ref() == Some(*wanted));
                 if let Some(id) = found
                     && let Some(at) = Position::of_page(page.before.as_deref())?
                 {
@@ -153,11 +164,7 @@ pub fn summary_line(compaction: &Compaction) -> String {
 }
 
 /// The message of a line; none for a line of the log itself. What cannot be read is a problem.
-pub fn message_of(
-    key: &str,
-    entry: &LogEntry,
-    problems: &mut Vec<Problem>,
-) -> Option<LiveMessage> {
+pub fn message_of(key: &str, entry: &LogEntry, problems: &mut Vec<Problem>) -> Option<LiveMessage> {
     match parse(&entry.content) {
         Ok(Line { id, what }) => {
             let id = id.map(|id| id.into_owned());
@@ -173,7 +180,10 @@ pub fn message_of(
             })
         }
         Err(error) => {
-            let shown: String = String::from_utf8_lossy(&entry.content).chars().take(80).collect();
+            let shown: String = String::from_utf8_lossy(&entry.content)
+                .chars()
+                .take(80)
+                .collect();
             let message = format!("a line cannot be read and is left out here: {error}: {shown:?}");
             problems.push(Problem::new(ProblemKind::Unreadable, key, message));
             None

@@ -140,7 +140,11 @@ fn states_page(
     let last = listing.entries.last().map(|entry| entry.key.clone());
     let next = listing.cursor.and(last);
     for skipped in listing.skipped {
-        problems.push(Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause));
+        problems.push(Problem::new(
+            ProblemKind::Skipped,
+            skipped.key,
+            skipped.cause,
+        ));
     }
     let mut owners = Vec::new();
     for entry in listing.entries {

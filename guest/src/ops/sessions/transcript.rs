@@ -29,7 +29,9 @@ pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<Tran
     if request.parts {
         objects = parts_of(&store, &agent, &session, &mut problems)?;
     }
-    let archive = ArchiveKeys::of_session(&agent, &session).archive().to_owned();
+    let archive = ArchiveKeys::of_session(&agent, &session)
+        .archive()
+        .to_owned();
     objects.push((u64::MAX, archive));
     let from = request.cursor.as_deref().map(Cursor::parse).transpose()?;
     let from = from.unwrap_or_default();
@@ -102,8 +104,8 @@ impl Page {
 
     fn add(&mut self, key: &str, json: String) {
         self.bytes += json.len() as u64;
-        let is_summary = Message::parse(&json)
-            .is_ok_and(|message| summary::text_of(&message).is_some());
+        let is_summary =
+            Message::parse(&json).is_ok_and(|message| summary::text_of(&message).is_some());
         self.messages.push(TranscriptMessage {
             key: key.to_owned(),
             json,
@@ -135,7 +137,9 @@ fn parts_of(
         };
         for entry in listing.entries {
             match Place::parse(&entry.key) {
-                Some(Place::ArchivePart { timestamp, .. }) => parts.push((timestamp.get(), entry.key)),
+                Some(Place::ArchivePart { timestamp, .. }) => {
+                    parts.push((timestamp.get(), entry.key))
+                }
                 _ => problems.push(Problem::new(
                     ProblemKind::Skipped,
                     entry.key,

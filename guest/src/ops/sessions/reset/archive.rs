@@ -1,14 +1,11 @@
 //! S2: the old session's messages as they stand, in one archive, verified.
 
 use super::{Call, set_stage};
-use crate::format::live_log::{What, parse, request_of};
-use crate::format::session_state::ResetStage;
+use crate::format::live_log::{What, parse};
+use crate::format::session_state::{PendingReset, ResetStage};
 use crate::layout::archive::ArchiveKeys;
 use crate::layout::gsv::SessionId;
-use crate::limits::{
-    ARCHIVE_PIECE_RAW_BYTES_MAX, LOG_PAGE_BYTES_MAX, LOG_WINDOW_ENTRIES, REQUESTS_REMEMBERED,
-    RESET_PIECES_PER_CALL,
-};
+use crate::limits::{ARCHIVE_PIECE_RAW_BYTES_MAX, REQUESTS_REMEMBERED, RESET_PIECES_PER_CALL};
 use crate::ops::sessions::append::closing;
 use crate::ops::sessions::live::{Live, Standing};
 use crate::ops::sessions::state::Owner;
@@ -16,7 +13,7 @@ use crate::protocol::archive::{Progress, RawSource, Run, Target, Totals, archive
 use crate::protocol::log::{Closed, Forward, ForwardEntry, Position};
 use crate::protocol::request::RequestId;
 use crate::store::{Answer, Request};
-use crate::types::{Problem, ProblemKind, Result};
+use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
 
 /// What archives are.
 pub const CONTENT_TYPE: &str = "application/gzip";
@@ -28,7 +25,8 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
     let live = Live::of(call.store, owner, &reset.old)?;
     let mut requests = Vec::new();
     if live.log().close(&closing(&id))? == Closed::Gone {
-        let message = "the live log is gone, so there is nothing to archive: it was deleted by hand";
+        let message =
+            "the live log is gone, so there is nothing to archive: it was deleted by hand";
         let problem = Problem::new(ProblemKind::Unreadable, live.key(), message);
         call.problems.push(problem);
     } else {
@@ -45,14 +43,31 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
             metadata: &metadata,
         };
         let progress = make(call.store, &target, &mut source, RESET_PIECES_PER_CALL)?;
-        if matches!(progress, Progress::More { .. }) {
-            return Ok(false);
+        match progress {
+            Progress::More { .. } => return Ok(false),
+            Progress::Nothing if reset.counters.messages > 0 => {
+                return Err(vanished(&live, &reset));
+            }
+            Progress::Nothing | Progress::Done(_) => {}
         }
         requests = newest_requests(&live)?;
     }
     set_stage(call.store, owner, &reset, ResetStage::Archived, requests)?;
     call.reset.stage = ResetStage::Archived;
     Ok(true)
+}
+
+/// Messages were counted, and none is there: nothing may be deleted.
+fn vanished(live: &Live<'_>, reset: &PendingReset) -> Error {
+    Error::new(
+        ErrorCode::Conflict,
+        format!(
+            "{} has no message, and {} were counted; nothing was deleted: restore it from a backup, and call again",
+            live.key(),
+            reset.counters.messages
+        ),
+    )
+    .at(live.key())
 }
 
 /// The metadata of the reference.
@@ -72,20 +87,15 @@ fn metadata_of(call: &Call<'_>, owner: &Owner, totals: &Totals) -> Vec<(String, 
     .into()
 }
 
-/// The request ids of the newest appends, oldest first.
+/// The request ids of the newest appends, oldest first. Those of the log itself are no appends.
 fn newest_requests(live: &Live<'_>) -> Result<Vec<String>> {
-    let page = live.page(LOG_WINDOW_ENTRIES, LOG_PAGE_BYTES_MAX, None)?;
-    let late = live.log().entries_of(&live.log().leftover()?.late)?;
-    let late: Vec<String> = late
-        .into_iter()
-        .flat_map(|(_, entries)| entries)
-        .map(|entry| entry.id)
-        .collect();
+    let ids = live.log().folded_ids()?.unwrap_or_default();
     let mut requests: Vec<String> = Vec::new();
-    for entry in page.entries.iter().rev() {
-        let is_message = parse(&entry.content).is_ok_and(|line| matches!(line.what, What::Message(_)));
-        let id = entry.id.as_ref().filter(|id| is_message && !late.contains(id));
-        if let Some(request) = id.and_then(|id| request_of(id))
+    for id in ids.iter().rev() {
+        let numbered = id
+            .rsplit_once('.')
+            .filter(|(_, number)| number.parse::<u32>().is_ok());
+        if let Some((request, _)) = numbered
             && !requests.iter().any(|there| there == request)
         {
             requests.push(request.to_owned());
@@ -146,7 +156,9 @@ impl<'a> StandingMessages<'a> {
             // The page that the first kept line is in begins before it.
             let mut run_next = next;
             loop {
-                let found = entries.iter().position(|entry| entry.id.as_ref() == Some(id));
+                let found = entries
+                    .iter()
+                    .position(|entry| entry.id.as_ref() == Some(id));
                 if let Some(found) = found {
                     entries.drain(..found);
                     next = run_next;
@@ -202,4 +214,3 @@ impl RawSource for StandingMessages<'_> {
         Ok(run)
     }
 }
-

@@ -43,9 +43,7 @@ fn named_in(owner: &Owner, content: &[u8]) -> Vec<String> {
         MediaSource::Stored(key) => Some(key.clone().into_owned()),
         _ => None,
     });
-    let is_own = |key: &String| {
-        matches!(Place::parse(key), Some(Place::Media { session, .. }) if session == owner.key)
-    };
+    let is_own = |key: &String| matches!(Place::parse(key), Some(Place::Media { session, .. }) if session == owner.key);
     stored.filter(is_own).collect()
 }
 
@@ -54,7 +52,9 @@ fn named_by_the_new(call: &Call<'_>, owner: &Owner) -> Result<Vec<String>> {
     let live = Live::of(call.store, owner, &call.reset.new)?;
     let page = live.page(LOG_PAGE_ENTRIES_MAX, LOG_PAGE_BYTES_MAX, None)?;
     let entries = page.entries.iter();
-    Ok(entries.flat_map(|entry| named_in(owner, &entry.content)).collect())
+    Ok(entries
+        .flat_map(|entry| named_in(owner, &entry.content))
+        .collect())
 }
 
 fn delete_named(call: &mut Call<'_>, owner: &Owner, kept: &[String]) -> Result<()> {
@@ -96,7 +96,8 @@ fn delete_orphans(call: &mut Call<'_>, prefix: &str, kept: &[String]) -> Result<
             let answers = call.store.read(heads.collect())?;
             let mut orphans = Vec::new();
             for (entry, answer) in entries.iter().zip(answers) {
-                let Answer::Head(Some(stat)) = answer.map_err(|error| error.about(&entry.key))? else {
+                let Answer::Head(Some(stat)) = answer.map_err(|error| error.about(&entry.key))?
+                else {
                     continue;
                 };
                 let is_media = matches!(Place::parse(&entry.key), Some(Place::Media { .. }));
@@ -122,7 +123,9 @@ fn uploaded_ms(call: &mut Call<'_>, entry: &Entry, stat: &Stat) -> u64 {
         return stat.modified_ms;
     };
     value.trim().parse().unwrap_or_else(|_| {
-        let message = format!("its metadata uploadedAt is {value:?}, and no number; the store's time was taken");
+        let message = format!(
+            "its metadata uploadedAt is {value:?}, and no number; the store's time was taken"
+        );
         let problem = Problem::new(ProblemKind::Repaired, &entry.key, message);
         call.problems.push(problem);
         stat.modified_ms

@@ -18,8 +18,8 @@ use crate::ops::sessions::state::Owner;
 use crate::protocol::log::{Forward, Position};
 use crate::store::{BodyKind, GetRequest, Range, Request};
 use crate::transform::compaction::chunk::{Position as ChunkPosition, next_chunk};
-use crate::transform::compaction::request::{Ask, request};
 use crate::transform::compaction::reply;
+use crate::transform::compaction::request::{Ask, request};
 use crate::transform::compaction::{Tier, Window};
 use crate::types::{Error, Problem, ProblemKind, Result};
 
@@ -48,7 +48,12 @@ pub fn window(tokens: u64) -> Result<Window> {
 }
 
 /// The first question.
-pub fn first(call: &mut Call<'_>, owner: &Owner, window: Window, utc_offset_minutes: i32) -> Result<()> {
+pub fn first(
+    call: &mut Call<'_>,
+    owner: &Owner,
+    window: Window,
+    utc_offset_minutes: i32,
+) -> Result<()> {
     let conversation = Conversation {
         format: FORMAT,
         session_id: call.reset.old.clone(),
@@ -137,15 +142,20 @@ fn chunk(
     loop {
         let at = position.as_deref().map(Position::parse).transpose()?;
         let run = standing.messages_at(at)?;
-        let entries = run.entries.iter().filter_map(|entry| match parse(&entry.content) {
-            Ok(line) => match line.what {
-                What::Message(json) => Some(json),
-                _ => None,
-            },
-            Err(_) => None,
-        });
+        let entries = run
+            .entries
+            .iter()
+            .filter_map(|entry| match parse(&entry.content) {
+                Ok(line) => match line.what {
+                    What::Message(json) => Some(json),
+                    _ => None,
+                },
+                Err(_) => None,
+            });
         let lines = run.summary.as_deref().into_iter().chain(entries);
-        let messages = lines.filter_map(|json| Message::parse(json).ok()).skip(from.message);
+        let messages = lines
+            .filter_map(|json| Message::parse(json).ok())
+            .skip(from.message);
         let chunk = next_chunk(messages, from, Tier::Full, window);
         let behind = match chunk.next {
             Some(next) => Some((position.clone(), next.message, next.offset_bytes)),

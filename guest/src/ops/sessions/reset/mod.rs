@@ -19,9 +19,7 @@ use super::append::check_now;
 use super::live::Live;
 use super::state::{self, Owner, change, open_log, session_id, step_id};
 use super::{ResetAnswer, ResetBeginRequest, ResetCommitRequest, ResetResumeRequest, ResetStep};
-use crate::format::session_state::{
-    Counters, Pending, PendingReset, ResetStage, SessionState,
-};
+use crate::format::session_state::{Counters, Pending, PendingReset, ResetStage, SessionState};
 use crate::layout::gsv::Place;
 use crate::limits::RESET_KEEP_MEDIA_MAX;
 use crate::protocol::request::RequestId;
@@ -91,7 +89,10 @@ fn begun(state: &SessionState, id: &RequestId, new: &str) -> Result<Option<Strin
             ),
         ));
     }
-    if state.pending_reset().is_some_and(|reset| reset.request_id == id.as_str()) {
+    if state
+        .pending_reset()
+        .is_some_and(|reset| reset.request_id == id.as_str())
+    {
         return Ok(None);
     }
     let sessions: Vec<&String> = state.previous.iter().chain([&state.session_id]).collect();
@@ -126,7 +127,6 @@ fn close_first(
     state.epoch += 1;
     state.counters = Counters::default();
     state.updated_ms = state.updated_ms.max(request.now_ms);
-    state.requests.clear();
     Ok(())
 }
 
@@ -138,7 +138,8 @@ fn check_media(owner: &Owner, keys: &[String]) -> Result<()> {
         )));
     }
     for key in keys {
-        let is_own = matches!(Place::parse(key), Some(Place::Media { session, .. }) if session == owner.key);
+        let is_own =
+            matches!(Place::parse(key), Some(Place::Media { session, .. }) if session == owner.key);
         if !is_own {
             return Err(Error::invalid(format!(
                 "{key} is no media of session {}, and a reset keeps only such",
@@ -184,7 +185,10 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
     sweep::delete_log(&mut call, &owner)?;
     let step = step_id(&RequestId::parse(&reset.request_id)?, "done")?;
     change(&store, &owner, &step, |state| {
-        if state.pending_reset().is_some_and(|now| now.request_id == reset.request_id) {
+        if state
+            .pending_reset()
+            .is_some_and(|now| now.request_id == reset.request_id)
+        {
             state.pending = None;
         }
         Ok(())
@@ -236,7 +240,8 @@ fn set_stage(
         {
             now.stage = stage;
             if stage == ResetStage::Archived {
-                state.requests.clone_from(&requests);
+                state.requests.retain(|there| !requests.contains(there));
+                state.requests.extend(requests.iter().cloned());
             }
         }
         Ok(())
