@@ -172,3 +172,106 @@ fn appending_costs_the_same_however_long_the_log_is() {
         assert!(bucket.bytes_read.get() < 1 << 20);
     }
 }
+
+#[test]
+fn limits_at_their_edges() {
+    let many = |count: usize| vec!["{}".to_owned(); count];
+    let large = |bytes: usize| vec![format!("{{\"x\":\"{}\"}}", "y".repeat(bytes - 8 - 128))];
+    for bucket in both() {
+        for (messages, fits) in [
+            (many(256), true),
+            (many(257), false),
+            (large(4 << 20), true),
+            (large((4 << 20) + 1), false),
+        ] {
+            let id = format!("r{}-{}", messages.len(), messages[0].len());
+            let appended = append(&bucket, &appending(&id, &messages, NOW));
+            match appended {
+                Ok(_) => assert!(fits, "{id}"),
+                Err(error) => assert_eq!((error.code, fits), (ErrorCode::TooLarge, false), "{id}"),
+            }
+        }
+        for (seed, fits) in [("0123456789abcdé", false), ("0123456789abcdéf", true)] {
+            let request = AppendRequest {
+                seed: seed.to_owned(),
+                ..appending("s", &[text("a")], NOW)
+            };
+            assert_eq!(append(&bucket, &request).is_ok(), fits, "{seed}");
+        }
+        let window = |tokens| ResetBeginRequest {
+            window_tokens: Some(tokens),
+            ..ending("reset-1")
+        };
+        let error = reset_begin(&bucket, &window(1_999)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Invalid);
+        assert_eq!(status_of(&bucket).epoch, 0);
+        let begun = reset_begin(&bucket, &window(2_000)).unwrap();
+        assert_eq!(begun.step, ResetStep::Ask);
+    }
+}
+
+#[test]
+fn a_context_has_ten_thousand_messages_at_most() {
+    let bucket = Bucket::new(true);
+    for page in 0..40u64 {
+        let count = if page == 39 { 16 } else { 256 };
+        append(
+            &bucket,
+            &appending(
+                &format!("r{page}"),
+                &vec!["{}".to_owned(); count],
+                NOW + page,
+            ),
+        )
+        .unwrap();
+    }
+    let session_key = KEY.to_owned();
+    let request = ContextRequest {
+        home: home(),
+        session_key,
+    };
+    assert_eq!(context(&bucket, &request).unwrap().messages.len(), 10_000);
+    append(&bucket, &appending("over", &[text("m")], NOW + 50)).unwrap();
+    let error = context(&bucket, &request).unwrap_err();
+    assert_eq!(error.code, ErrorCode::TooLarge);
+    assert!(error.message.contains("compact it"), "{error}");
+}
+
+/// A log of 64 MiB that came from elsewhere: its end costs what any end costs.
+#[test]
+fn the_end_of_a_large_log_is_read_alone() {
+    for bucket in both() {
+        say(&bucket, 0);
+        let status = status_of(&bucket);
+        let key = format!("agents/hera/sessions/{}.jsonl", status.session_id);
+        let line = |number: usize| {
+            format!(
+                "{{\"id\":\"o{number}.0\",\"message\":{}}}\n",
+                text(&format!("m{number} {}", "x".repeat(960)))
+            )
+        };
+        let mut file = bucket.bytes(&key).unwrap();
+        for number in 0..65_000 {
+            file.extend_from_slice(line(number).as_bytes());
+        }
+        assert!(file.len() > 64 << 20);
+        bucket.insert(&key, &file);
+        bucket.bytes_read.set(0);
+        let page = read(&bucket, 100, None).unwrap();
+        assert_eq!(page.messages.len(), 100);
+        assert!(
+            bucket.bytes_read.get() < 1 << 20,
+            "{}",
+            bucket.bytes_read.get()
+        );
+        let read_bytes = bucket.bytes_read.get();
+        bucket.bytes_sent.set(0);
+        say(&bucket, 70_000);
+        assert!(
+            bucket.bytes_sent.get() < 2_000,
+            "{}",
+            bucket.bytes_sent.get()
+        );
+        assert!(bucket.bytes_read.get() - read_bytes < 1 << 20);
+    }
+}

@@ -8,12 +8,12 @@ use crate::layout::gsv::SessionId;
 use crate::limits::{ARCHIVE_PIECE_RAW_BYTES_MAX, REQUESTS_REMEMBERED, RESET_PIECES_PER_CALL};
 use crate::ops::sessions::append::closing;
 use crate::ops::sessions::live::{Live, Standing};
-use crate::ops::sessions::state::Owner;
+use crate::ops::sessions::state::{self, Owner};
 use crate::protocol::archive::{Progress, RawSource, Run, Target, Totals, archive as make};
 use crate::protocol::log::{Closed, Forward, ForwardEntry, Position};
 use crate::protocol::request::RequestId;
 use crate::store::{Answer, Request};
-use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
+use crate::types::{Error, ErrorCode, Result};
 
 /// What archives are.
 pub const CONTENT_TYPE: &str = "application/gzip";
@@ -24,15 +24,10 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
     let id = RequestId::parse(&reset.request_id)?;
     let live = Live::of(call.store, owner, &reset.old)?;
     let mut requests = Vec::new();
-    if live.log().close(&closing(&id))? == Closed::Gone {
-        let message =
-            "the live log is gone, so there is nothing to archive: it was deleted by hand";
-        let problem = Problem::new(ProblemKind::Unreadable, live.key(), message);
-        call.problems.push(problem);
-    } else {
-        let Some(forward) = Forward::of(live.log())? else {
-            return Ok(false);
-        };
+    let mut found = false;
+    if live.log().close(&closing(&id))? == Closed::Closed
+        && let Some(forward) = Forward::of(live.log())?
+    {
         let mut source = StandingMessages::of(forward, live.standing()?);
         let keys = ArchiveKeys::of_session(&owner.agent, &SessionId::parse(&reset.old)?);
         let metadata = |totals: &Totals| metadata_of(call, owner, totals);
@@ -42,15 +37,22 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
             origin: &reset.request_id,
             metadata: &metadata,
         };
-        let progress = make(call.store, &target, &mut source, RESET_PIECES_PER_CALL)?;
-        match progress {
+        match make(call.store, &target, &mut source, RESET_PIECES_PER_CALL)? {
             Progress::More { .. } => return Ok(false),
-            Progress::Nothing if reset.counters.messages > 0 => {
-                return Err(vanished(&live, &reset));
-            }
-            Progress::Nothing | Progress::Done(_) => {}
+            Progress::Nothing => {}
+            Progress::Done(_) => found = true,
         }
         requests = newest_requests(&live)?;
+    }
+    if !found {
+        let now = state::require(call.store, owner)?;
+        if now.pending_reset() != Some(&reset) {
+            // Another call has gone further, and may have deleted it by now.
+            return Ok(false);
+        }
+        if reset.counters.messages > 0 {
+            return Err(vanished(&live, owner, &reset));
+        }
     }
     set_stage(call.store, owner, &reset, ResetStage::Archived, requests)?;
     call.reset.stage = ResetStage::Archived;
@@ -58,13 +60,15 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
 }
 
 /// Messages were counted, and none is there: nothing may be deleted.
-fn vanished(live: &Live<'_>, reset: &PendingReset) -> Error {
+fn vanished(live: &Live<'_>, owner: &Owner, reset: &PendingReset) -> Error {
     Error::new(
         ErrorCode::Conflict,
         format!(
-            "{} has no message, and {} were counted; nothing was deleted: restore it from a backup, and call again",
+            "{} has no message any more, and {} were counted; nothing was deleted: restore it from a backup and \
+             call again, or, where it is lost for good, delete {}: the next message begins a new session",
             live.key(),
-            reset.counters.messages
+            reset.counters.messages,
+            owner.state_key()
         ),
     )
     .at(live.key())
