@@ -251,7 +251,7 @@ fn the_end_of_a_large_log_is_read_alone() {
             )
         };
         let mut file = bucket.bytes(&key).unwrap();
-        for number in 0..65_000 {
+        for number in 0..67_000 {
             file.extend_from_slice(line(number).as_bytes());
         }
         assert!(file.len() > 64 << 20);

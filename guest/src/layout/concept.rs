@@ -180,12 +180,24 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_layouts_and_gsv_prompts() {
+    fn this_version_does_layouts_and_gsv() {
+        use Concept::{
+            Archives, Files, Memory, MemorySnapshot, Prompt, SessionReset, Sessions, Skills,
+        };
+        let of_gsv = [
+            Prompt,
+            Skills,
+            Memory,
+            MemorySnapshot,
+            Files,
+            Sessions,
+            SessionReset,
+            Archives,
+        ];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let works = *concept == Concept::Layout
-                    || (system == System::Gsv
-                        && matches!(concept, Concept::Prompt | Concept::Skills));
+                    || (system == System::Gsv && of_gsv.contains(concept));
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,
