@@ -151,8 +151,8 @@ pub const APPEND_SESSIONS_MAX: usize = 8;
 pub const SESSIONS_PAGE_MAX: u32 = WAVE_REQUESTS_MAX as u32;
 /// Compressed bytes of archives without metadata that one page of a list counts.
 pub const SESSIONS_COUNTED_BYTES_MAX: u64 = 32 << 20;
-/// Pieces of an archive that one call of a reset makes, 64 MiB of messages; the next call goes on.
-pub const RESET_PIECES_PER_CALL: usize = 16;
+/// Pieces of an archive that one call of a reset makes, 14 MiB of messages; the next call goes on.
+pub const RESET_PIECES_PER_CALL: usize = 4;
 /// Media that a reset is told to keep.
 pub const RESET_KEEP_MEDIA_MAX: usize = 256;
 /// Messages of a page of a transcript, and their bytes unless a single one is larger.

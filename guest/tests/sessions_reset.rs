@@ -9,6 +9,7 @@ mod talk;
 
 use std::cell::Cell;
 
+use bucket::Bucket;
 use failing::Failing;
 use haversack_core::ops::sessions::*;
 use haversack_core::types::ErrorCode;
@@ -65,6 +66,7 @@ fn a_reset_archives_once_and_begins_anew() {
         let again = reset(&bucket, "reset-1").unwrap();
         assert_eq!(again.step, ResetStep::Done);
         assert_eq!(again.archived_session_id, Some(before.session_id));
+        assert_eq!((again.archive, again.messages), (done.archive, Some(101)));
         assert_eq!((bucket.bytes_sent.get(), live(&bucket)), (sent, vec![]));
         assert_eq!(reset(&bucket, "reset-2").unwrap().step, ResetStep::Nothing);
         assert_eq!(
@@ -216,5 +218,77 @@ fn resuming(step: &ResetAnswer) -> ResetResumeRequest {
         state: step.state.clone().unwrap(),
         reply: "<summary>\nthey talked\n</summary>\n<memories>\n- likes tea\n</memories>"
             .to_owned(),
+    }
+}
+
+/// Who finds a reset pending goes on with that one, whatever it was called for.
+#[test]
+fn one_reset_is_pending_at_a_time() {
+    for bucket in both() {
+        say(&bucket, 0);
+        let error = reset_commit(&bucket, &committing("reset-1")).unwrap();
+        assert_eq!(error.step, ResetStep::Done, "nothing is pending");
+        reset_begin(&bucket, &ending("reset-1")).unwrap();
+        let joined = reset_begin(&bucket, &ending("reset-2")).unwrap();
+        assert_eq!(
+            (joined.step, joined.request_id.as_str()),
+            (ResetStep::Commit, "reset-1")
+        );
+        let error = reset_commit(&bucket, &committing("reset-2")).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict);
+        assert!(error.message.contains("reset-1"), "{error}");
+        assert_eq!(status_of(&bucket).pending.unwrap().stage, "archived");
+        assert_eq!(
+            reset_commit(&bucket, &committing("reset-1")).unwrap().step,
+            ResetStep::Done
+        );
+        assert_eq!(status_of(&bucket).epoch, 1);
+    }
+}
+
+/// More than one call archives.
+#[test]
+fn a_long_reset_goes_on_call_by_call() {
+    let bucket = Bucket::new(false);
+    for number in 0..5u64 {
+        let name = format!("m{number} {}", "x".repeat(3_400_000));
+        append(
+            &bucket,
+            &appending(&format!("r{number}"), &[text(&name)], NOW + number),
+        )
+        .unwrap();
+    }
+    let begun = reset_begin(&bucket, &ending("reset-1")).unwrap();
+    assert_eq!((begun.step, begun.archive), (ResetStep::Again, None));
+    let early = reset_commit(&bucket, &committing("reset-1")).unwrap_err();
+    assert_eq!(early.code, ErrorCode::Invalid);
+    say(&bucket, 50);
+    let begun = reset_begin(&bucket, &ending("reset-1")).unwrap();
+    assert_eq!((begun.step, begun.messages), (ResetStep::Commit, Some(5)));
+    reset_commit(&bucket, &committing("reset-1")).unwrap();
+    assert_eq!(live(&bucket), ["m50"]);
+    assert_eq!(archives(&bucket).len(), 1);
+}
+
+/// A live log that vanished takes nothing with it.
+#[test]
+fn without_its_log_a_session_is_not_reset() {
+    for bucket in both() {
+        say(&bucket, 0);
+        let before = status_of(&bucket);
+        let begun = Failing {
+            inner: &bucket,
+            left: Cell::new(6),
+            loses_an_answer: false,
+        };
+        assert!(reset_begin(&begun, &ending("reset-1")).is_err());
+        assert_eq!(status_of(&bucket).epoch, 1);
+        bucket
+            .objects
+            .borrow_mut()
+            .retain(|key, _| !key.contains(&before.session_id));
+        let error = reset_begin(&bucket, &ending("reset-1")).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Conflict);
+        assert!(error.message.contains("nothing was deleted"), "{error}");
     }
 }

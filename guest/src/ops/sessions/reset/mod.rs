@@ -38,7 +38,7 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
         return Ok(Call::idle(&store, &id, None).answer(ResetStep::Nothing));
     };
     let state = match begun(&state, &id, &new)? {
-        Some(answer) => return Ok(Call::over(&store, &id, &state, &answer).answer(ResetStep::Done)),
+        Some(answer) => return done(&store, &owner, &id, &state, &answer),
         None if state.pending_reset().is_some() => state,
         None => {
             let live = Live::of(&store, &owner, &state.session_id)?;
@@ -54,7 +54,7 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
             if changed.repeat
                 && let Some(old) = begun(&changed.state, &id, &new)?
             {
-                return Ok(Call::over(&store, &id, &changed.state, &old).answer(ResetStep::Done));
+                return done(&store, &owner, &id, &changed.state, &old);
             }
             changed.state
         }
@@ -76,6 +76,22 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
         }
         _ => Ok(call.answer(ResetStep::Commit)),
     }
+}
+
+/// The answer of a reset that is over, as of the call that ended it.
+fn done(
+    store: &Metered<'_>,
+    owner: &Owner,
+    id: &RequestId,
+    state: &SessionState,
+    old: &str,
+) -> Result<ResetAnswer> {
+    let mut call = Call::idle(store, id, Some(state));
+    old.clone_into(&mut call.reset.old);
+    if !old.is_empty() {
+        call.learn_archive(owner)?;
+    }
+    Ok(call.answer(ResetStep::Done))
 }
 
 /// The old session of a reset that ran under this id and is over; none when it did not begin yet or goes on.
@@ -169,7 +185,7 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
     let Some(reset) = state.pending_reset().cloned() else {
         // It came to its end, here or elsewhere.
         let old = state.previous.last().cloned().unwrap_or_default();
-        return Ok(Call::over(&store, &id, &state, &old).answer(ResetStep::Done));
+        return done(&store, &owner, &id, &state, &old);
     };
     check_request(&reset, &request.request_id)?;
     let mut call = Call::of(&store, &reset);
@@ -291,13 +307,6 @@ impl<'a> Call<'a> {
                 stage: ResetStage::Begun,
             },
         )
-    }
-
-    /// The reset from `old` on is over.
-    fn over(store: &'a Metered<'a>, id: &RequestId, state: &SessionState, old: &str) -> Self {
-        let mut call = Self::idle(store, id, Some(state));
-        old.clone_into(&mut call.reset.old);
-        call
     }
 
     /// A question, or none left: then the commit is next.
