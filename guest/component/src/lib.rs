@@ -7,6 +7,7 @@ mod files;
 mod layout;
 mod memory;
 mod prompt;
+mod sessions;
 mod skills;
 mod store;
 mod types;

@@ -64,13 +64,13 @@ concepts! {
     /// Refusing memory that looks like a secret.
     SecretCheck "secret-check"          Absent Absent  Absent   Absent  Later;
     /// Message logs of sessions.
-    Sessions "sessions"                 Later  Later   Absent   Absent  Absent;
+    Sessions "sessions"                 Works  Later   Absent   Absent  Absent;
     /// Ending a session and starting the next one.
-    SessionReset "session-reset"        Later  Absent  Absent   Absent  Absent;
+    SessionReset "session-reset"        Works  Absent  Absent   Absent  Absent;
     /// Replacing old messages by a summary.
     Compaction "compaction"             Later  Absent  NonGoal  Absent  Absent;
     /// Compressed copies of ended sessions.
-    Archives "archives"                 Later  Absent  NonGoal  Absent  Absent;
+    Archives "archives"                 Works  Absent  NonGoal  Absent  Absent;
     /// Attachments of messages.
     Media "media"                       Later  Absent  Absent   Absent  Absent;
     /// List, read, write, edit, search in a workspace.
@@ -180,12 +180,24 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_layouts_and_gsv_prompts() {
+    fn this_version_does_layouts_and_gsv() {
+        use Concept::{
+            Archives, Files, Memory, MemorySnapshot, Prompt, SessionReset, Sessions, Skills,
+        };
+        let of_gsv = [
+            Prompt,
+            Skills,
+            Memory,
+            MemorySnapshot,
+            Files,
+            Sessions,
+            SessionReset,
+            Archives,
+        ];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let works = *concept == Concept::Layout
-                    || (system == System::Gsv
-                        && matches!(concept, Concept::Prompt | Concept::Skills));
+                    || (system == System::Gsv && of_gsv.contains(concept));
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,
