@@ -129,3 +129,16 @@ pub const FILES_GREP_MATCHES_MAX: usize = 500;
 pub const FILES_LINE_CHARACTERS_MAX: usize = 500;
 /// Bytes of a regular expression.
 pub const FILES_PATTERN_BYTES_MAX: usize = 1_024;
+
+/// Attachments in one plan, and blocks with base64 in one message.
+pub const MEDIA_ITEMS_MAX: usize = 256;
+/// Bytes of messages and keys in one call about media; base64 need not be in them.
+pub const MEDIA_ARGUMENT_BYTES_MAX: usize = 8 << 20;
+/// Media blocks in the messages of one `media.hydrate`.
+pub const MEDIA_HYDRATED_BLOCKS_MAX: usize = 1_024;
+/// Bytes of the seed that keys are drawn from.
+pub const MEDIA_SEED_BYTES_MIN: usize = 16;
+pub const MEDIA_SEED_BYTES_MAX: usize = 256;
+/// Bytes of an attachment's file name in its metadata; fits also where the store encodes it.
+pub const MEDIA_FILENAME_BYTES_MAX: usize = 512;
+pub const MEDIA_MIME_CHARACTERS_MAX: usize = 255;

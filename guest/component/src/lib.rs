@@ -5,6 +5,7 @@ mod convert;
 mod documents;
 mod files;
 mod layout;
+mod media;
 mod memory;
 mod prompt;
 mod skills;

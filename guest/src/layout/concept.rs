@@ -72,7 +72,7 @@ concepts! {
     /// Compressed copies of ended sessions.
     Archives "archives"                 Later  Absent  NonGoal  Absent  Absent;
     /// Attachments of messages.
-    Media "media"                       Later  Absent  Absent   Absent  Absent;
+    Media "media"                       Works  Absent  Absent   Absent  Absent;
     /// List, read, write, edit, search in a workspace.
     Files "files"                       Works  Later   Absent   Later   Absent;
     /// A directory and the store kept the same.

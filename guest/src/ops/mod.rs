@@ -4,6 +4,7 @@ pub mod documents;
 pub mod files;
 pub mod layout;
 mod load;
+pub mod media;
 pub mod memory;
 mod moment;
 mod presence;
