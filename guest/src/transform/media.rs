@@ -218,7 +218,14 @@ mod tests {
             Base64Length::of_stand_in("base64:35000000:1"),
             Some(length(35_000_000, 1))
         );
-        for other in ["", "base64:", "base64:1", "base64:1:x", "base64:-1:0", "QUJD"] {
+        for other in [
+            "",
+            "base64:",
+            "base64:1",
+            "base64:1:x",
+            "base64:-1:0",
+            "QUJD",
+        ] {
             assert_eq!(Base64Length::of_stand_in(other), None, "{other}");
         }
         let more_padding_than_characters = length(1, 2);

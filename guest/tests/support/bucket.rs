@@ -114,7 +114,8 @@ impl Bucket {
                 }
             })),
             Request::List(list) => {
-                let after = list.cursor.clone().unwrap_or_default();
+                let after = list.cursor.clone().or(list.start_after.clone());
+                let after = after.unwrap_or_default();
                 let mut listing = Listing::default();
                 for (key, object) in objects.range(list.prefix.clone()..) {
                     if !key.starts_with(&list.prefix) {

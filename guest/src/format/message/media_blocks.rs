@@ -81,7 +81,11 @@ mod tests {
 
     #[test]
     fn what_has_no_list_of_blocks_has_no_media() {
-        for line in ["{}", r#"{"role":"user","content":"x"}"#, r#"{"content":{}}"#] {
+        for line in [
+            "{}",
+            r#"{"role":"user","content":"x"}"#,
+            r#"{"content":{}}"#,
+        ] {
             assert_eq!(media_blocks(line).unwrap(), []);
         }
         assert!(media_blocks("[]").is_err());

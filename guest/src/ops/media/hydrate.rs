@@ -12,11 +12,7 @@ use crate::store::{Answer, Metered, Request, Store};
 use crate::transform::media::missing_text;
 use crate::types::{Error, Problem, ProblemKind, Result};
 
-pub fn hydrate(
-    store: &dyn Store,
-    session: &Session,
-    messages: &[String],
-) -> Result<HydrateAnswer> {
+pub fn hydrate(store: &dyn Store, session: &Session, messages: &[String]) -> Result<HydrateAnswer> {
     let store = Metered::new(store);
     let session = session.key()?;
     check_bytes("the messages", messages)?;
@@ -74,7 +70,9 @@ pub fn hydrate(
                 false => format!("is not below {session}'s own media, so it is not read"),
             };
             let message = format!("{}, which message {index} names, {cause}", kind.name());
-            answer.problems.push(Problem::new(ProblemKind::Unreadable, key, message));
+            answer
+                .problems
+                .push(Problem::new(ProblemKind::Unreadable, key, message));
         }
         if let Some(line) = messages.get(index).filter(|_| !replacements.is_empty()) {
             answer.changed.push(ChangedMessage {
@@ -102,8 +100,7 @@ fn sizes<'k>(
     store: &Metered<'_>,
     keys: impl Iterator<Item = &'k str>,
 ) -> Result<BTreeMap<String, Option<u64>>> {
-    let mut sizes: BTreeMap<String, Option<u64>> =
-        keys.map(|key| (key.to_owned(), None)).collect();
+    let mut sizes: BTreeMap<String, Option<u64>> = keys.map(|key| (key.to_owned(), None)).collect();
     let wave: Vec<_> = sizes.keys().map(|key| Request::Head(key.clone())).collect();
     let answers = store.read(wave)?;
     for ((key, size), answer) in sizes.iter_mut().zip(answers) {

@@ -172,11 +172,7 @@ pub struct HydrateAnswer {
 }
 
 /// Say what a model call has to fetch, with visible text where something is gone.
-pub fn hydrate(
-    store: &dyn Store,
-    session: &Session,
-    messages: &[String],
-) -> Result<HydrateAnswer> {
+pub fn hydrate(store: &dyn Store, session: &Session, messages: &[String]) -> Result<HydrateAnswer> {
     hydrate::hydrate(store, session, messages)
 }
 

@@ -39,7 +39,14 @@ pub fn attachments(origin: &Origin, items: &[Item]) -> Result<PlanAnswer> {
             )?,
         };
         let kind = item.kind.map(MediaKind::from);
-        planned.push(planner.plan(index, &what, &item.mime_type, size_bytes, kind, &item.filename)?);
+        planned.push(planner.plan(
+            index,
+            &what,
+            &item.mime_type,
+            size_bytes,
+            kind,
+            &item.filename,
+        )?);
     }
     Ok(PlanAnswer {
         items: planned,
@@ -141,7 +148,9 @@ impl<'a> Planner<'a> {
         ];
         Ok(Planned {
             content_type: mime_type.to_owned(),
-            metadata: metadata.map(|(name, value)| (name.to_owned(), value)).into(),
+            metadata: metadata
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
             size_bytes,
             kind: kind.into(),
             block: replacement_block(kind, &key, mime_type),
@@ -154,14 +163,23 @@ impl<'a> Planner<'a> {
     fn id(&self, index: usize, mime_type: &str, size_bytes: u64) -> Result<MediaId> {
         let mut hasher = Sha256::new();
         let numbers = format!("{index} {size_bytes}");
-        let parts = [self.seed, self.source, self.session.as_str(), &numbers, mime_type];
+        let parts = [
+            self.seed,
+            self.source,
+            self.session.as_str(),
+            &numbers,
+            mime_type,
+        ];
         for part in parts {
             hasher.update((part.len() as u64).to_be_bytes());
             hasher.update(part);
         }
         let digest: [u8; 32] = hasher.finalize().into();
         let mut bytes = [0; 16];
-        bytes.iter_mut().zip(digest).for_each(|(to, from)| *to = from);
+        bytes
+            .iter_mut()
+            .zip(digest)
+            .for_each(|(to, from)| *to = from);
         let id = uuid::Builder::from_random_bytes(bytes).into_uuid();
         MediaId::parse(&id.to_string())
     }
