@@ -142,3 +142,12 @@ pub const MEDIA_SEED_BYTES_MAX: usize = 256;
 /// Bytes of an attachment's file name in its metadata; fits also where the store encodes it.
 pub const MEDIA_FILENAME_BYTES_MAX: usize = 512;
 pub const MEDIA_MIME_CHARACTERS_MAX: usize = 255;
+
+/// Earlier sessions that the state of a session key names.
+pub const SESSIONS_REMEMBERED: usize = 16;
+/// Characters of the seed that a session's id is made from.
+pub const SEED_CHARACTERS_MIN: usize = 16;
+/// Folds that closing a log does in one call: 48,000 segments.
+pub const LOG_CLOSE_FOLDS_MAX: usize = 1_000;
+/// Sealed pieces of a log that is read from its beginning.
+pub const LOG_PIECES_MAX: usize = 100_000;

@@ -216,7 +216,7 @@ fn a_torn_end_is_ended_and_told() {
 #[test]
 fn a_log_from_elsewhere_is_taken_over_without_reading_it_whole() {
     let bucket = Bucket::new(false);
-    let foreign: Vec<u8> = (0..100_000)
+    let foreign: Vec<u8> = (0..30_000)
         .flat_map(|number| entry(number, 300).bytes)
         .collect();
     bucket.insert(HEAD, &foreign);
@@ -313,4 +313,22 @@ fn a_newer_format_is_refused() {
     };
     let error = with(&bucket, |log| log.read(&options)).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unsupported);
+}
+
+/// Late repeats of folded entries are pending again, and do not hide what lies before them.
+#[test]
+fn a_page_looks_behind_repeats() {
+    let bucket = Bucket::new(false);
+    for number in 0..4 {
+        append(&bucket, number, 100).unwrap();
+        if number > 1 {
+            with(&bucket, |log| log.fold()).unwrap();
+        }
+    }
+    for number in 0..4 {
+        append(&bucket, number, 100).unwrap();
+    }
+    for at_once in [1, 2, 3, 10] {
+        assert_eq!(all(&bucket, at_once), [0, 1, 2, 3], "{at_once}");
+    }
 }

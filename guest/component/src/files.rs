@@ -34,8 +34,8 @@ impl wit::Guest for Component {
         result(core::edit(&Imported, &request.convert()))
     }
 
-    fn move_(request: wit::MoveRequest) -> Result<wit::ChangeAnswer, wit::Error> {
-        result(core::move_file(&Imported, &request.convert()))
+    fn rename(request: wit::RenameRequest) -> Result<wit::ChangeAnswer, wit::Error> {
+        result(core::rename(&Imported, &request.convert()))
     }
 
     fn remove(request: wit::RemoveRequest) -> Result<wit::ChangeAnswer, wit::Error> {
@@ -71,7 +71,7 @@ record!(wit::WriteRequest => core::WriteRequest { viewer, request_id, path, text
 record!(wit::EditRequest => core::EditRequest {
     viewer, request_id, path, version, old, new, everywhere
 });
-record!(wit::MoveRequest => core::MoveRequest { viewer, request_id, from, to });
+record!(wit::RenameRequest => core::RenameRequest { viewer, request_id, from, to });
 record!(wit::RemoveRequest => core::RemoveRequest { viewer, request_id, path, version });
 record!(wit::GrepRequest => core::GrepRequest {
     viewer, pattern, ignore_case, glob, continue_from

@@ -2,7 +2,7 @@
 //! and never printed: the line is kept, and is what gets written. Knows no session and no store.
 
 mod content;
-mod json;
+pub(super) mod json;
 mod log;
 mod media_blocks;
 #[cfg(test)]

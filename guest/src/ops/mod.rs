@@ -9,4 +9,5 @@ pub mod memory;
 mod moment;
 mod presence;
 pub mod prompt;
+pub mod sessions;
 pub mod skills;

@@ -18,8 +18,8 @@ use crate::types::{Error, ErrorCode, Result};
 pub struct Current<'a> {
     /// None when there is no such object.
     pub body: Option<&'a [u8]>,
-    /// Whether its metadata hold request ids. Where another program wrote it they do not, and an edit
-    /// that can see its own text in the body should take itself for done.
+    /// Whether its metadata hold all of the last request ids. Where another program wrote it they do not,
+    /// and an edit that can see its own text in the body should take itself for done.
     pub knows_requests: bool,
 }
 
@@ -27,8 +27,7 @@ impl<'a> Current<'a> {
     fn of(found: Option<&'a Blob>) -> Self {
         Self {
             body: found.map(|blob| blob.body.as_bytes()),
-            knows_requests: found
-                .is_some_and(|blob| Remembered::from_metadata(&blob.stat.metadata).is_some()),
+            knows_requests: remembered_of(found).is_complete(),
         }
     }
 }
@@ -151,7 +150,7 @@ fn try_until_settled(
         let stat = found.as_ref().map(|blob| &blob.stat);
         let version = stat.map(|stat| stat.version.clone());
         let metadata = stat.map_or(&[][..], |stat| &stat.metadata);
-        let remembered = Remembered::from_metadata(metadata).unwrap_or_default();
+        let remembered = remembered_of(found.as_ref());
         if remembered.contains(request) {
             // After a lost answer it was this very call.
             return Ok(edited(version, true, last.is_none()));
@@ -190,6 +189,15 @@ fn try_until_settled(
         Some(error) => error.about(key),
         None => Error::new(ErrorCode::Other, "no try was made").at(key),
     })
+}
+
+fn remembered_of(found: Option<&Blob>) -> Remembered {
+    match found {
+        None => Remembered::default(),
+        Some(blob) => {
+            Remembered::from_metadata(&blob.stat.metadata).unwrap_or_else(Remembered::unknown)
+        }
+    }
 }
 
 fn get(store: &Metered<'_>, key: &str) -> Result<Option<Blob>> {

@@ -29,6 +29,9 @@ impl RequestId {
     }
 }
 
+/// Stands for the calls before another program wrote the document, whose ids are not known any more.
+const UNKNOWN: &str = "*";
+
 /// The ids of the calls that changed a document last, oldest first.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Remembered(Vec<String>);
@@ -40,6 +43,17 @@ impl Remembered {
             .iter()
             .find(|(name, _)| name.eq_ignore_ascii_case(MEMBER))?;
         Some(Self(ids.split_whitespace().map(str::to_owned).collect()))
+    }
+
+    /// Of a document that is there and has none.
+    pub fn unknown() -> Self {
+        Self(vec![UNKNOWN.to_owned()])
+    }
+
+    /// Whether every one of the last calls is known. After an edit by another program they are again once
+    /// as many calls have followed as are remembered.
+    pub fn is_complete(&self) -> bool {
+        !self.0.iter().any(|id| id == UNKNOWN)
     }
 
     pub fn contains(&self, request: &RequestId) -> bool {
@@ -75,6 +89,20 @@ mod tests {
         for wrong in ["", " ", "a b", "ü", "a/b", &format!("{longest}x")] {
             assert!(RequestId::parse(wrong).is_err(), "{wrong}");
         }
+    }
+
+    #[test]
+    fn an_edit_by_another_program_is_forgotten_after_sixteen_calls() -> Result<()> {
+        let mut remembered = Remembered::unknown();
+        for number in 0..REQUESTS_REMEMBERED {
+            assert!(!remembered.is_complete(), "{number}");
+            let metadata = remembered.into_metadata(Vec::new());
+            remembered = Remembered::from_metadata(&metadata).unwrap_or_default();
+            remembered = remembered.with(&RequestId::parse(&number.to_string())?);
+        }
+        assert!(remembered.is_complete());
+        assert!(remembered.contains(&RequestId::parse("0")?));
+        Ok(())
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Writing, editing, moving and removing one file of a workspace.
 
 use super::{
-    ChangeAnswer, EditRequest, Expected, Located, MoveRequest, RemoveRequest, Workspace,
+    ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, RenameRequest, Workspace,
     WriteRequest,
 };
 use crate::protocol::document::{self, Change, Current, Edited};
@@ -110,10 +110,10 @@ fn occurrences(body: &[u8], wanted: &[u8]) -> Vec<usize> {
     found
 }
 
-pub fn move_file(
+pub fn rename(
     store: &Metered<'_>,
     workspace: &dyn Workspace,
-    request: &MoveRequest,
+    request: &RenameRequest,
 ) -> Result<ChangeAnswer> {
     let id = RequestId::parse(&request.request_id)?;
     let from = writable(workspace, &request.from)?;

@@ -135,7 +135,7 @@ pub struct EditRequest {
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct MoveRequest {
+pub struct RenameRequest {
     pub viewer: Viewer,
     pub request_id: String,
     pub from: String,
@@ -244,9 +244,9 @@ pub fn edit(store: &dyn Store, request: &EditRequest) -> Result<ChangeAnswer> {
 }
 
 /// Move a file to a path that is free.
-pub fn move_file(store: &dyn Store, request: &MoveRequest) -> Result<ChangeAnswer> {
+pub fn rename(store: &dyn Store, request: &RenameRequest) -> Result<ChangeAnswer> {
     let workspace = workspace(&request.viewer)?;
-    change::move_file(&Metered::new(store), workspace.as_ref(), request)
+    change::rename(&Metered::new(store), workspace.as_ref(), request)
 }
 
 /// Delete a file.

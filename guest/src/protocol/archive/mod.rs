@@ -85,7 +85,7 @@ pub fn archive(
     let mut staged = Staged::load(store, target)?;
     if staged.pieces.is_empty() && stat(store, target.keys.archive())?.is_some() {
         let archived = confirm(store, target, source)?;
-        staged.delete(store, target)?;
+        staging::delete_all(store, target.keys)?;
         return Ok(Progress::Done(archived));
     }
     let mut left = pieces_max.max(1);
@@ -104,8 +104,14 @@ pub fn archive(
     }
     join(store, target, &staged)?;
     let archived = verify::read_back(store, target.keys.archive(), &staged.totals)?;
-    staged.delete(store, target)?;
+    staging::delete_all(store, target.keys)?;
     Ok(Progress::Done(archived))
+}
+
+/// Delete what is staged for an archive that is done with: a call that lost against another may leave pieces
+/// behind, once the caller's own record says that there is nothing more to archive.
+pub fn clear(store: &Metered<'_>, keys: &ArchiveKeys) -> Result<()> {
+    staging::delete_all(store, keys)
 }
 
 /// An archive is there and nothing is staged: it is ours when the source says the same.

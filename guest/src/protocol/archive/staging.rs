@@ -1,8 +1,11 @@
 //! The pieces of an archive while it is made: what each is of stands in its metadata, so that a later
 //! call goes on without reading them.
 
+use std::collections::BTreeMap;
+
 use super::{Target, Totals, body};
 use crate::format::gzip::Checksum;
+use crate::layout::archive::ArchiveKeys;
 use crate::limits::WAVE_REQUESTS_MAX;
 use crate::store::{
     Answer, Condition, ListRequest, Metered, PutOptions, Request, Stat, StoreErrorCode,
@@ -26,6 +29,9 @@ pub struct Staged {
     /// Where the next run begins; none at the beginning, and at the end.
     next: Option<String>,
     ended: bool,
+    /// Versions of what lies there from something else, by key: written over at once, because a refused
+    /// create-only put would count as a write to the key, and R2 takes one a second.
+    leftovers: BTreeMap<String, String>,
 }
 
 /// The metadata of a joined run: only of what.
@@ -82,19 +88,24 @@ impl Staged {
     /// What earlier calls staged.
     pub fn load(store: &Metered<'_>, target: &Target<'_>) -> Result<Self> {
         let mut staged = Self::default();
+        let mut is_whole = true;
         for keys in list(store, target)?.chunks(WAVE_REQUESTS_MAX) {
             let heads = keys.iter().map(|key| Request::Head(key.clone())).collect();
             for (key, answer) in keys.iter().zip(store.read(heads)?) {
-                let Answer::Head(stat) = answer.map_err(|error| error.about(key))? else {
-                    return Ok(staged);
+                let Answer::Head(Some(stat)) = answer.map_err(|error| error.about(key))? else {
+                    continue;
                 };
-                let metadata = stat.and_then(|stat| PieceMetadata::parse(&stat, target.origin));
-                // From the first that is missing or of something else on, pieces are written anew.
                 let expected = target.keys.piece(staged.pieces.len())?;
-                let Some(metadata) = metadata.filter(|_| *key == expected && !staged.ended) else {
-                    return Ok(staged);
-                };
-                staged.push(expected, metadata);
+                match PieceMetadata::parse(&stat, target.origin) {
+                    Some(metadata) if is_whole && *key == expected && !staged.ended => {
+                        staged.push(expected, metadata);
+                    }
+                    // From the first that is missing or of something else on, pieces are written anew.
+                    _ => {
+                        is_whole = false;
+                        staged.leftovers.insert(key.clone(), stat.version);
+                    }
+                }
             }
         }
         Ok(staged)
@@ -119,7 +130,8 @@ impl Staged {
     ) -> Result<()> {
         let key = target.keys.piece(self.pieces.len())?;
         let metadata = PieceMetadata { totals, next };
-        let mut condition = Condition::IfAbsent;
+        let leftover = self.leftovers.remove(&key);
+        let mut condition = leftover.map_or(Condition::IfAbsent, Condition::IfMatch);
         for _ in 0..TRIES_MAX {
             let options = PutOptions {
                 condition,
@@ -172,15 +184,15 @@ impl Staged {
         self.ended = metadata.next.is_none();
         self.next = metadata.next;
     }
+}
 
-    /// Delete everything that was staged for this archive, joined runs and leftovers included.
-    pub fn delete(&self, store: &Metered<'_>, target: &Target<'_>) -> Result<()> {
-        let keys = list_all(store, target)?;
-        for (key, answer) in keys.iter().zip(store.delete(keys.clone())?) {
-            answer.map_err(|error| error.about(key))?;
-        }
-        Ok(())
+/// Delete everything that was staged for an archive, joined runs and leftovers included.
+pub fn delete_all(store: &Metered<'_>, keys: &ArchiveKeys) -> Result<()> {
+    let keys = list_all(store, keys)?;
+    for (key, answer) in keys.iter().zip(store.delete(keys.clone())?) {
+        answer.map_err(|error| error.about(key))?;
     }
+    Ok(())
 }
 
 const TRIES_MAX: usize = 8;
@@ -188,12 +200,12 @@ const TRIES_MAX: usize = 8;
 /// Keys of staged pieces, in order, joined runs left out.
 fn list(store: &Metered<'_>, target: &Target<'_>) -> Result<Vec<String>> {
     let first = target.keys.piece(0)?;
-    let keys = list_all(store, target)?;
+    let keys = list_all(store, target.keys)?;
     Ok(keys.into_iter().filter(|key| *key >= first).collect())
 }
 
-fn list_all(store: &Metered<'_>, target: &Target<'_>) -> Result<Vec<String>> {
-    let prefix = target.keys.pieces_prefix()?;
+fn list_all(store: &Metered<'_>, keys: &ArchiveKeys) -> Result<Vec<String>> {
+    let prefix = keys.pieces_prefix()?;
     let mut keys = Vec::new();
     let mut cursor = None;
     loop {

@@ -11,7 +11,7 @@ use crate::format::entries::Entry;
 use crate::layout::log::{SealedName, SegmentName};
 use crate::limits::{
     LOG_PAGE_BYTES_MAX, LOG_PAGE_ENTRIES_MAX, LOG_READ_TRIES_MAX, LOG_TAIL_BYTES,
-    LOG_WINDOW_ENTRIES,
+    LOG_WINDOW_ENTRIES, WAVE_BYTES_MAX, WAVE_REQUESTS_MAX,
 };
 use crate::store::{Answer, Request, Stat, StoreResult};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
@@ -57,7 +57,9 @@ impl Log<'_> {
         options.entries_max = options.entries_max.clamp(1, LOG_PAGE_ENTRIES_MAX);
         options.bytes_max = options.bytes_max.clamp(1, LOG_PAGE_BYTES_MAX);
         let before = options.before.as_deref().map(Cursor::parse).transpose()?;
-        for _ in 0..LOG_READ_TRIES_MAX {
+        let mut reach = Reach::of(&options);
+        let mut tries = 0;
+        while tries < LOG_READ_TRIES_MAX {
             let page = match &before {
                 Some(Cursor::Folded {
                     first,
@@ -65,12 +67,14 @@ impl Log<'_> {
                     end_bytes,
                 }) => self.read_folded(&options, *first, name.as_ref(), *end_bytes)?,
                 Some(Cursor::Pending { segment, entry }) => {
-                    self.read_newest(&options, Some((segment, entry)))?
+                    self.read_newest(&options, &reach, Some((segment, entry)))?
                 }
-                None => self.read_newest(&options, None)?,
+                None => self.read_newest(&options, &reach, None)?,
             };
-            if let Some(page) = page {
-                return Ok(page);
+            match page {
+                Outcome::Page(page) => return Ok(page),
+                Outcome::Short => reach = reach.farther(self)?,
+                Outcome::Moved => tries += 1,
             }
         }
         let key = self.keys.head();
@@ -79,12 +83,12 @@ impl Log<'_> {
         Err(Error::new(ErrorCode::Unavailable, message).at(key))
     }
 
-    /// None when the log changed in between.
     fn read_newest(
         &self,
         options: &ReadOptions,
+        reach: &Reach,
         before: Option<(&SegmentName, &String)>,
-    ) -> Result<Option<Page>> {
+    ) -> Result<Outcome> {
         let glance = Glance::at(self, LOG_TAIL_BYTES)?;
         let single = glance.is_single(self);
         let mut previous = Vec::new();
@@ -97,7 +101,7 @@ impl Log<'_> {
             Some(head) => Chain::of(Some(Piece::head(head, previous))),
             None => Chain::of(previous.into_iter().next().map(|n| Piece::sealed(n, None))),
         };
-        let (wanted, all_wanted) = wanted_segments(&glance.pending(), before, options);
+        let (wanted, all_wanted) = wanted_segments(&glance.pending(), before, reach);
         // Repeats that are pending are known by what is in the window.
         let window = match wanted.is_empty() && before.is_none() {
             true => options.entries_max,
@@ -109,28 +113,29 @@ impl Log<'_> {
         }
         let mut answers = chain.load(self, window, options.bytes_max, riders)?;
         if chain.moved || !(single || is_same_head(&glance, answers.pop())) {
-            return Ok(None);
+            return Ok(Outcome::Moved);
         }
         let mut bodies = Vec::with_capacity(wanted.len());
         for (segment, answer) in wanted.iter().zip(answers) {
             match answer.map_err(|error| error.about(&segment.key))? {
                 Answer::Blob(Some(blob)) => bodies.push(blob.body.into_bytes()),
-                _ => return Ok(None),
+                _ => return Ok(Outcome::Moved),
             }
         }
         let mut sequence = self.folded_of(&chain);
         let folded = sequence.len();
         self.add_pending(&mut sequence, &wanted, &bodies);
-        if !all_wanted {
-            // Between the chain and these lie segments that were not read.
-            sequence.drain(..folded);
-        }
+        let mut gap = !all_wanted;
         if let Some((_, entry)) = before {
-            let found = sequence
-                .iter()
-                .rposition(|item| entry_hash(item.entry.content()) == *entry);
+            let mut items = sequence.iter();
+            let found = items.rposition(|item| entry_hash(item.entry.content()) == *entry);
             match found {
-                Some(at) => sequence.truncate(at),
+                Some(at) => {
+                    // Folded meanwhile: what lies before it lies in the chain.
+                    gap &= at >= folded;
+                    sequence.truncate(at);
+                }
+                None if gap => return Ok(Outcome::Short),
                 None => {
                     return Err(Error::invalid(format!(
                         "{}: the entry of this cursor is not near the end any more; begin again without a cursor",
@@ -139,12 +144,18 @@ impl Log<'_> {
                 }
             }
         }
-        let older = chain.has_older() || !all_wanted;
-        let mut page = page_of(sequence, older, options);
+        if gap {
+            // Between the chain and these lie segments that were not read.
+            sequence.drain(..folded);
+        }
+        let (mut page, cut) = page_of(sequence, chain.has_older() || gap, options);
+        if gap && !cut && page.entries.len() < options.entries_max {
+            return Ok(Outcome::Short);
+        }
         self.pass_over(&mut page, &chain);
         page.problems
             .extend([glance.problems, chain.problems].concat());
-        Ok(Some(page))
+        Ok(Outcome::Page(page))
     }
 
     /// Entries before an offset of an object that does not change before it.
@@ -154,7 +165,7 @@ impl Log<'_> {
         first: u64,
         name: Option<&SealedName>,
         end_bytes: u64,
-    ) -> Result<Option<Page>> {
+    ) -> Result<Outcome> {
         let piece = match name {
             Some(name) => Some(Piece::sealed(name.clone(), Some(end_bytes))),
             None => self.piece_that_begins_at(first, end_bytes)?,
@@ -168,13 +179,13 @@ impl Log<'_> {
         let mut chain = Chain::of(Some(piece));
         chain.load(self, options.entries_max, options.bytes_max, Vec::new())?;
         if chain.moved {
-            return Ok(None);
+            return Ok(Outcome::Moved);
         }
         let sequence = self.folded_of(&chain);
-        let mut page = page_of(sequence, chain.has_older(), options);
+        let (mut page, _) = page_of(sequence, chain.has_older(), options);
         self.pass_over(&mut page, &chain);
         page.problems.append(&mut chain.problems);
-        Ok(Some(page))
+        Ok(Outcome::Page(page))
     }
 
     /// The head, or the sealed piece that it became, whose first entry has this number.
@@ -285,6 +296,44 @@ impl Log<'_> {
     }
 }
 
+/// What came of a try to read a page.
+enum Outcome {
+    Page(Page),
+    /// The log changed in between.
+    Moved,
+    /// Most of the segments that were read were repeats.
+    Short,
+}
+
+/// How many segments to look at for a page.
+struct Reach {
+    segments: usize,
+    bytes: u64,
+}
+
+impl Reach {
+    /// A segment has at least one entry; the one more is the cursor's own.
+    fn of(options: &ReadOptions) -> Self {
+        Self {
+            segments: options.entries_max,
+            bytes: options.bytes_max,
+        }
+    }
+
+    /// Twice as far. `unavailable` when only repeats lie in 16 MiB of segments: a fold clears them away.
+    fn farther(self, log: &Log<'_>) -> Result<Self> {
+        if self.bytes >= WAVE_BYTES_MAX && self.segments >= WAVE_REQUESTS_MAX {
+            let key = log.keys.head();
+            let message = format!("{key} has too many repeats that are not folded yet; fold it");
+            return Err(Error::new(ErrorCode::Unavailable, message).at(key));
+        }
+        Ok(Self {
+            segments: self.segments * 2,
+            bytes: (self.bytes * 2).min(WAVE_BYTES_MAX),
+        })
+    }
+}
+
 /// An entry, and the cursor for what lies before it.
 struct Item<'a> {
     at: Cursor,
@@ -296,7 +345,7 @@ struct Item<'a> {
 fn wanted_segments(
     pending: &[Segment],
     before: Option<(&SegmentName, &String)>,
-    options: &ReadOptions,
+    reach: &Reach,
 ) -> (Vec<Segment>, bool) {
     let open = pending
         .iter()
@@ -311,8 +360,8 @@ fn wanted_segments(
             wanted.push(segment.clone());
             continue;
         }
-        let enough = wanted.len() > options.entries_max
-            || (bytes > 0 && bytes + segment.size_bytes > options.bytes_max);
+        let enough = wanted.len() > reach.segments
+            || (bytes > 0 && bytes + segment.size_bytes > reach.bytes);
         if enough {
             all = false;
             break;
@@ -340,8 +389,8 @@ fn is_same_head(glance: &Glance, answer: Option<StoreResult<Answer>>) -> bool {
     }
 }
 
-/// The last entries of a sequence that fit.
-fn page_of(sequence: Vec<Item<'_>>, older: bool, options: &ReadOptions) -> Page {
+/// The last entries of a sequence that fit, and whether bytes cut them off.
+fn page_of(sequence: Vec<Item<'_>>, older: bool, options: &ReadOptions) -> (Page, bool) {
     let mut bytes = 0;
     let mut bytes_ended = false;
     let mut begin = sequence.len();
@@ -367,10 +416,11 @@ fn page_of(sequence: Vec<Item<'_>>, older: bool, options: &ReadOptions) -> Page 
         id: item.entry.id,
         problem: item.entry.problem,
     });
-    Page {
+    let page = Page {
         entries: entries.collect(),
         before,
         bytes_ended: bytes_ended || (fewer && has_before),
         problems: Vec::new(),
-    }
+    };
+    (page, bytes_ended)
 }

@@ -1,0 +1,3 @@
+//! `haversack:core/sessions`.
+
+pub mod state;
