@@ -151,3 +151,20 @@ pub const SEED_CHARACTERS_MIN: usize = 16;
 pub const LOG_CLOSE_FOLDS_MAX: usize = 1_000;
 /// Sealed pieces of a log that is read from its beginning.
 pub const LOG_PIECES_MAX: usize = 100_000;
+
+/// Messages since the last compaction that one compaction looks at; their facts lie in memory together.
+pub const COMPACTION_MESSAGES_MAX: usize = 200_000;
+/// Bytes of the log in one page, looking back from its end.
+pub const COMPACTION_PAGE_BYTES: u64 = 1 << 20;
+/// Bytes of the log that one question is made from, unless a single entry is larger.
+pub const COMPACTION_CHUNK_BYTES_MAX: u64 = 4 << 20;
+/// A summary, and the memories of one compaction.
+pub const COMPACTION_SUMMARY_BYTES_MAX: usize = 64 << 10;
+/// The state of a compaction between two calls.
+pub const COMPACTION_STATE_BYTES_MAX: usize = 1 << 20;
+/// Pieces that one commit archives before it answers; 32 MiB of messages, as they are read.
+pub const COMPACTION_PIECES_MAX: usize = 32;
+/// Bytes of the log that become one piece of the archive.
+pub const COMPACTION_PIECE_BYTES: u64 = 1 << 20;
+/// After so long without a call, a commit counts as given up. A call lasts 60 seconds at most.
+pub const COMPACTION_LEASE_MS: u64 = 120_000;

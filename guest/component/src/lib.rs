@@ -1,6 +1,7 @@
 //! haversack-core as a WebAssembly component: the only code with wit-bindgen. One file for each interface
 //! converts and forwards; there is no logic here.
 
+mod compaction;
 mod convert;
 mod documents;
 mod files;

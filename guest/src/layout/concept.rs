@@ -68,7 +68,7 @@ concepts! {
     /// Ending a session and starting the next one.
     SessionReset "session-reset"        Later  Absent  Absent   Absent  Absent;
     /// Replacing old messages by a summary.
-    Compaction "compaction"             Later  Absent  NonGoal  Absent  Absent;
+    Compaction "compaction"             Works  Absent  NonGoal  Absent  Absent;
     /// Compressed copies of ended sessions.
     Archives "archives"                 Later  Absent  NonGoal  Absent  Absent;
     /// Attachments of messages.

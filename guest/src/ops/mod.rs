@@ -1,5 +1,6 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
 
+pub mod compaction;
 pub mod documents;
 pub mod files;
 pub mod layout;
