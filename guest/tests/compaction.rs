@@ -15,6 +15,7 @@ use chat::*;
 use haversack_core::limits::*;
 use haversack_core::ops::compaction::*;
 use haversack_core::types::ErrorCode;
+use proptest::prelude::*;
 use stopping::Stopping;
 
 fn bucket_with(turns_count: usize, appends: bool) -> (Bucket, Vec<String>) {
@@ -37,10 +38,7 @@ fn a_whole_conversation() {
             panic!("{step:?}")
         };
         let removed = ready.messages as usize;
-        assert!(
-            removed > 50 && removed < 100 && removed.is_multiple_of(5),
-            "{removed}"
-        );
+        assert!(removed > 50 && removed < 100, "{removed}");
         assert_eq!(ready.text, format!("Summary {}.", prompts.len()));
         assert_eq!(ready.tier, Tier::Full);
         // Every message that is removed is shown once, and no other.
@@ -50,7 +48,7 @@ fn a_whole_conversation() {
                 .iter()
                 .map(|prompt| prompt.matches(&question).count())
                 .sum();
-            assert_eq!(shown, usize::from(number < removed / 5), "{number}");
+            assert_eq!(shown, usize::from(number * 5 < removed), "{number}");
         }
         // Each question goes on from the answer before.
         for (index, prompt) in prompts.iter().enumerate() {
@@ -206,7 +204,10 @@ fn check_done(bucket: &Bucket, lines: &[String], at: usize) {
         lines.iter().collect::<Vec<_>>(),
         "stopped after {at}"
     );
-    let memories = String::from_utf8(bucket.bytes(DAY_KEY).unwrap()).unwrap();
+    let days = bucket.keys("agents/hera/memory/").into_iter();
+    let memories: String = days
+        .map(|key| String::from_utf8(bucket.bytes(&key).unwrap()).unwrap())
+        .collect();
     assert_eq!(
         memories.matches("### Extracted").count(),
         1,
@@ -500,5 +501,53 @@ fn states_that_do_not_fit_are_refused() {
         let mut changed = asking.state.clone();
         changed.replace_range(at..=at, "9");
         let _ = resume(&bucket, &session(), &changed, &reply);
+    }
+}
+
+/// A turn of a conversation as agents leave it: some whole, some stopped, some with results that are of
+/// nothing.
+fn turn() -> impl Strategy<Value = Vec<String>> {
+    (any::<u32>(), 0u8..8, 0usize..900).prop_map(|(id, kind, length)| {
+        let text = "w ".repeat(length);
+        let call = |name: &str| format!(r#"{{"type":"toolCall","id":"{name}{id}","name":"Bash","arguments":{{}}}}"#);
+        let result = |name: &str| format!(r#"{{"role":"toolResult","toolCallId":"{name}{id}","toolName":"Bash","content":"{text}{id}"}}"#);
+        let user = format!(r#"{{"role":"user","content":"{text}{id}"}}"#);
+        let asks = format!(r#"{{"role":"assistant","content":[{},{}]}}"#, call("x"), call("y"));
+        let says = format!(r#"{{"role":"assistant","content":"{text}{id}!"}}"#);
+        match kind {
+            0 => vec![user],
+            1 => vec![user, says],
+            2 => vec![user, asks],
+            3 => vec![user, asks, result("y")],
+            4 => vec![result("z"), user],
+            _ => vec![user, asks, result("y"), result("x"), says],
+        }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_kept_is_valid_and_nothing_is_lost(
+        rounds in proptest::collection::vec((proptest::collection::vec(turn(), 1..8), any::<bool>()), 1..5),
+        appends: bool,
+    ) {
+        let bucket = Bucket::new(appends);
+        let mut all = Vec::new();
+        for (round, (turns, with_model)) in rounds.into_iter().enumerate() {
+            let lines = turns.concat();
+            say(&bucket, &format!("r{round}"), &lines, NOW_MS + round as u64 * 10_000);
+            all.extend(lines);
+            let now_ms = NOW_MS + round as u64 * 10_000 + 5_000;
+            let committed = compact(&bucket, &format!("c{round}"), with_model, now_ms).unwrap();
+            // Whatever is kept, every provider takes it.
+            given(&bucket);
+            let stands = messages(&bucket);
+            let summaries = usize::from(committed.is_some() || stands[0].contains("[Conversation summary"));
+            let archived = parts(&bucket).into_iter().flat_map(|(_, lines)| lines);
+            let whole: Vec<String> = archived.chain(stands.into_iter().skip(summaries)).collect();
+            prop_assert_eq!(&whole, &all);
+        }
     }
 }

@@ -91,13 +91,21 @@ pub fn begin(store: &dyn Store, request: &BeginRequest) -> Result<Step> {
     if let Some(pending) = given_up {
         check_given_up(&owner, pending, request.now_ms)?;
     }
-    let (removed, notes) = match removed_of(&conversation, given_up, window, &settings) {
-        Ok(removed) => removed,
+    let (removed, adopted) = match removed_of(&conversation, given_up, window, &settings) {
+        Ok(decided) => decided,
         Err(why) => return Ok(nothing(why, conversation.problems, &store)),
     };
-    conversation
-        .problems
-        .extend(notes.map(|message| Problem::new(ProblemKind::Skipped, log.keys.head(), message)));
+    let given_up = given_up.filter(|_| !adopted);
+    if let Some(pending) = given_up {
+        let message = format!(
+            "the compaction under the request {} was given up, and its messages are not there any more as they \
+             were; its part {} stays behind",
+            pending.request_id, pending.part_ms
+        );
+        let problem = Problem::new(ProblemKind::Skipped, log.keys.head(), message);
+        conversation.problems.push(problem);
+    }
+    let given_up = given_up.map(|pending| pending.request_id.clone());
     let (summary, done) = start(&conversation, &removed);
     let state = State {
         format: FORMAT,
@@ -107,6 +115,7 @@ pub fn begin(store: &dyn Store, request: &BeginRequest) -> Result<Step> {
         settings,
         now_ms: request.now_ms,
         utc_offset_minutes: request.utc_offset_minutes,
+        given_up,
         last_part_ms: conversation.last.as_ref().map(|last| last.part_ms),
         tier: if request.with_model {
             Tier::Full
@@ -169,15 +178,14 @@ pub fn under_reset(owner: &Owner) -> Error {
     .at(owner.state_key())
 }
 
-/// What is removed; the inner error says why nothing can be. A commit that was given up has its part already,
+/// What is removed, and whether a commit that was given up is gone on with; the error says why nothing can be. A commit that was given up has its part already,
 /// so the same messages are removed again, and there is no second part.
-#[allow(clippy::type_complexity)]
 fn removed_of(
     conversation: &Conversation,
     given_up: Option<&PendingCompaction>,
     window: Window,
     settings: &Settings,
-) -> std::result::Result<(Removed, Option<String>), String> {
+) -> std::result::Result<(Removed, bool), String> {
     let places = &conversation.places;
     let adopted = given_up.and_then(|pending| {
         let starts = places
@@ -217,24 +225,15 @@ fn removed_of(
     let hash = removed
         .iter()
         .fold(0u64, |sum, place| sum.wrapping_add(place.hash));
-    let note = given_up.filter(|_| adopted.is_none()).map(|pending| {
-        format!(
-            "the compaction under the request {} was given up, and its messages are not there any more as they \
-             were; its part {} stays behind",
-            pending.request_id, pending.part_ms
-        )
-    });
     let messages = removed.len() as u64;
-    Ok((
-        Removed {
-            from,
-            to,
-            end,
-            messages,
-            hash,
-        },
-        note,
-    ))
+    let removed = Removed {
+        from,
+        to,
+        end,
+        messages,
+        hash,
+    };
+    Ok((removed, adopted.is_some()))
 }
 
 /// The summary so far, and where the first question begins: behind a summary that stands as a message.

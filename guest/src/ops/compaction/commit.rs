@@ -107,11 +107,10 @@ impl Commit<'_> {
             Progress::More { .. } => return Ok(None),
             Progress::Nothing => return Err(changed(self.log.keys.head(), "it holds nothing")),
         }
-        if pending.stage < CompactionStage::Remembered && !self.state.memories.is_empty() {
+        if !self.state.memories.is_empty() {
             let appended = memory::append(store, &self.memories(pending.part_ms))?;
             *remembering = appended.cost;
             problems.extend(appended.problems);
-            self.note_remembered()?;
         }
         self.publish(pending.part_ms)?;
         self.let_go()?;
@@ -154,7 +153,8 @@ impl Commit<'_> {
                     if entry.id.as_ref() == Some(&ours) {
                         return Ok(Some(compaction));
                     }
-                    another = true;
+                    // One that was known at the begin may stand behind what is kept now.
+                    another |= Some(compaction.part_ms) > self.state.last_part_ms;
                 } else if entry.id.as_deref() == Some(kept) {
                     return match another {
                         true => Err(changed(key, "another compaction came in between")),
@@ -181,7 +181,10 @@ impl Commit<'_> {
                 }
                 Some(pending) if Some(pending.part_ms) != self.state.last_part_ms => {
                     check_given_up(&self.owner, pending, self.now_ms)?;
-                    self.extended(pending)?
+                    match self.state.given_up.as_ref() == Some(&pending.request_id) {
+                        true => self.begun(last_part_ms),
+                        false => self.extended(pending)?,
+                    }
                 }
                 // What is pending is published: only its end was not written.
                 _ if last_part_ms != before.last_part_ms => {
@@ -228,23 +231,6 @@ impl Commit<'_> {
             at_ms: self.now_ms.max(pending.at_ms),
             ..pending.clone()
         })
-    }
-
-    fn note_remembered(&self) -> Result<()> {
-        let step = step_id(&self.id, "remembered")?;
-        change(
-            self.store,
-            &self.owner,
-            &step,
-            |current| match &mut current.pending {
-                Some(Pending::Compaction(pending)) if pending.request_id == self.id.as_str() => {
-                    pending.stage = CompactionStage::Remembered;
-                    Ok(())
-                }
-                _ => Err(self.lost()),
-            },
-        )?;
-        Ok(())
     }
 
     fn publish(&self, part_ms: u64) -> Result<()> {
@@ -306,11 +292,12 @@ impl Commit<'_> {
         pairs.map(|(name, value)| (name.to_owned(), value)).into()
     }
 
-    /// At the part's moment, so that a repeat after midnight finds the same day.
+    /// At the part's moment, so that a repeat after midnight finds the same day, and under the part's name, so
+    /// that a commit that takes over finds what was remembered.
     fn memories(&self, part_ms: u64) -> memory::AppendRequest {
         memory::AppendRequest {
             home: self.state.session.home.clone(),
-            request_id: self.id.as_str().to_owned(),
+            request_id: format!("{}-{part_ms}", self.state.session_id),
             at_ms: part_ms,
             utc_offset_minutes: self.state.utc_offset_minutes,
             text: self.state.memories.clone(),
