@@ -551,3 +551,77 @@ proptest! {
         }
     }
 }
+
+/// Messages that come while the model is asked are kept, also from a clock that is behind.
+#[test]
+fn messages_that_come_in_between_are_kept() {
+    for appends in [false, true] {
+        let (bucket, lines) = bucket_with(12, appends);
+        let step = begin(&bucket, &begin_request(true, NOW_MS)).unwrap();
+        say(&bucket, "late", &turns("late", 1), NOW_MS - 9_000_000);
+        let (_, step) = converse(&bucket, step);
+        say(&bucket, "later", &turns("later", 1), NOW_MS - 8_000_000);
+        commit(&bucket, &commit_request(&step, "r1", NOW_MS)).unwrap();
+        say(&bucket, "latest", &turns("latest", 1), NOW_MS - 7_000_000);
+        let (given, _) = given(&bucket);
+        let whole: Vec<String> = parts(&bucket)
+            .remove(0)
+            .1
+            .into_iter()
+            .chain(given[1..].to_vec())
+            .collect();
+        assert_eq!(
+            whole,
+            [
+                lines,
+                turns("late", 1),
+                turns("later", 1),
+                turns("latest", 1)
+            ]
+            .concat()
+        );
+    }
+}
+
+/// What another program left in the log is archived as it stands, and said.
+#[test]
+fn lines_of_other_programs_are_archived_and_reported() {
+    let (bucket, lines) = bucket_with(12, true);
+    let key = keys(&bucket).head().to_owned();
+    let text = String::from_utf8(bucket.bytes(&key).unwrap()).unwrap();
+    let strange = "no message at all";
+    let bare = r#"{"role":"user","content":"bare"}"#;
+    let summary = haversack_core::transform::compaction::summary::message_line("Of old.", 1);
+    let mut edited: Vec<&str> = text.lines().collect();
+    edited.insert(1, &summary);
+    edited.insert(4, strange);
+    edited.insert(5, bare);
+    bucket.insert(&key, format!("{}\n", edited.join("\n")).as_bytes());
+    let step = begin(&bucket, &begin_request(true, NOW_MS)).unwrap();
+    assert!(
+        step.problems
+            .iter()
+            .any(|problem| problem.message.contains("no message"))
+    );
+    let (prompts, step) = converse(&bucket, step);
+    // A summary that another program left as a message goes on as one.
+    assert!(
+        prompts[0].contains("<previous_summary>\n  Of old.\n"),
+        "{}",
+        prompts[0]
+    );
+    assert!(!prompts.concat().contains("User:\n  [Conversation summary"));
+    let committed = commit(&bucket, &commit_request(&step, "r1", NOW_MS))
+        .unwrap()
+        .committed
+        .unwrap();
+    let part = parts(&bucket).remove(0).1;
+    assert_eq!(part.len() as u64, committed.removed_messages + 1);
+    let expected: Vec<String> = [summary.clone()]
+        .into_iter()
+        .chain(lines[..2].to_vec())
+        .chain([strange.into(), bare.into()])
+        .collect();
+    assert_eq!(part[..5], expected);
+    assert_eq!(given(&bucket).1, 0);
+}

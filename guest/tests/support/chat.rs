@@ -99,7 +99,7 @@ pub fn messages(store: &dyn Store) -> Vec<String> {
     let lines = log_lines(store);
     let whats: Vec<_> = lines
         .iter()
-        .map(|(id, content)| (id.clone(), live_log::parse(content).unwrap().what))
+        .filter_map(|(id, content)| Some((id.clone(), live_log::parse(content).ok()?.what)))
         .collect();
     let last = whats.iter().rev().find_map(|(_, what)| match what {
         What::Compaction(compaction) => Some(compaction.clone()),
