@@ -151,6 +151,24 @@ pub const SEED_CHARACTERS_MIN: usize = 16;
 pub const LOG_CLOSE_FOLDS_MAX: usize = 1_000;
 /// Sealed pieces of a log that is read from its beginning.
 pub const LOG_PIECES_MAX: usize = 100_000;
+/// Messages of one page of a session's history, unless the caller says otherwise.
+pub const HISTORY_MESSAGES_DEFAULT: u32 = 100;
+/// Messages, and their bytes, that a session may stand at for `sessions.context`; more is to be compacted.
+pub const CONTEXT_MESSAGES_MAX: usize = 10_000;
+pub const CONTEXT_BYTES_MAX: u64 = 16 << 20;
+/// Sessions that follow each other while one append is on its way.
+pub const APPEND_SESSIONS_MAX: usize = 8;
+/// Sessions and archives in one page of a list; each is a request of a wave.
+pub const SESSIONS_PAGE_MAX: u32 = WAVE_REQUESTS_MAX as u32;
+/// Compressed bytes of archives without metadata that one page of a list counts.
+pub const SESSIONS_COUNTED_BYTES_MAX: u64 = 32 << 20;
+/// Pieces of an archive that one call of a reset makes, 64 MiB of messages; the next call goes on.
+pub const RESET_PIECES_PER_CALL: usize = 16;
+/// Media that a reset is told to keep.
+pub const RESET_KEEP_MEDIA_MAX: usize = 256;
+/// Messages of a page of a transcript, and their bytes unless a single one is larger.
+pub const TRANSCRIPT_MESSAGES_MAX: u32 = 1_000;
+pub const TRANSCRIPT_BYTES_MAX: u64 = 4 << 20;
 
 /// Messages since the last compaction that one compaction looks at; their facts lie in memory together.
 pub const COMPACTION_MESSAGES_MAX: usize = 200_000;

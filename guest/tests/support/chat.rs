@@ -7,6 +7,7 @@ use haversack_core::format::message::Message;
 use haversack_core::format::session_state::SessionState;
 use haversack_core::layout::log::LogKeys;
 use haversack_core::ops::compaction::*;
+use haversack_core::ops::sessions;
 use haversack_core::ops::sessions::state::{Owner, load, load_or_create};
 use haversack_core::protocol::log::{Log, NewEntry, ReadOptions};
 use haversack_core::protocol::request::RequestId;
@@ -138,6 +139,21 @@ pub fn given(store: &dyn Store) -> (Vec<String>, usize) {
     });
     let given: Vec<String> = items.collect();
     assert_eq!(check(&facts_of(&given)), Ok(()));
+    // `sessions.context` says the same.
+    let request = sessions::ContextRequest {
+        home: session().home,
+        session_key: session().session_key,
+    };
+    let answer = sessions::context(store, &request).unwrap();
+    let theirs: Vec<String> = answer
+        .messages
+        .into_iter()
+        .map(|message| message.json)
+        .collect();
+    assert_eq!(
+        (&theirs, answer.repairs.len()),
+        (&given, context.repairs.len())
+    );
     (given, context.repairs.len())
 }
 

@@ -140,7 +140,11 @@ impl Log<'_> {
     /// What lies in `new/` of a log that is closed. Of one that is gone everything came late: what it held was
     /// deleted first.
     pub fn leftover(&self) -> Result<Leftover> {
-        let glance = Glance::at(self, LOG_TAIL_BYTES)?;
+        let mut glance = Glance::at(self, LOG_TAIL_BYTES)?;
+        if glance.head.is_none() && !glance.segments.is_empty() {
+            // The list may be older than the head's end, and show what went right before it.
+            glance = Glance::at(self, LOG_TAIL_BYTES)?;
+        }
         let late = glance.pending();
         let folded = glance.segments.into_iter();
         Ok(Leftover {

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::Log;
+use super::cursor::Cursor;
 use super::head::HeadMetadata;
 use crate::layout::log::SealedName;
 use crate::limits::{LOG_PIECES_MAX, VALUE_BYTES_MAX};
@@ -18,6 +19,26 @@ pub struct Position {
 }
 
 impl Position {
+    /// Where the entries begin of a page whose `before` this is; none is the beginning. None for a page of
+    /// pending entries.
+    pub fn of_page(before: Option<&str>) -> Result<Option<Self>> {
+        let Some(before) = before else {
+            return Ok(Some(Self {
+                first: 0,
+                offset_bytes: 0,
+            }));
+        };
+        Ok(match Cursor::parse(before)? {
+            Cursor::Folded {
+                first, end_bytes, ..
+            } => Some(Self {
+                first,
+                offset_bytes: end_bytes,
+            }),
+            Cursor::Pending { .. } => None,
+        })
+    }
+
     pub fn to_text(self) -> String {
         format!("{}.{}", self.first, self.offset_bytes)
     }
