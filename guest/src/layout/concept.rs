@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_refusal_names_both_and_why() {
         for (system, concept, reason) in [
-            (System::Gsv, Concept::Compaction, "does not do it yet"),
+            (System::Moltbot, Concept::Sessions, "does not do it yet"),
             (System::Solven, Concept::Skills, "it does so for gsv"),
             (System::RunAgent, Concept::Skills, "gsv, moltbot, solven"),
             (System::RunAgent, Concept::Retention, "non-goal"),
@@ -180,12 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_layouts_and_gsv_prompts() {
+    fn this_version_does_every_layout_and_all_of_gsv() {
         for system in System::ALL {
             for concept in Concept::ALL {
-                let works = *concept == Concept::Layout
-                    || (system == System::Gsv
-                        && matches!(concept, Concept::Prompt | Concept::Skills));
+                let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
+                let works = *concept == Concept::Layout || (system == System::Gsv && has_it);
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,

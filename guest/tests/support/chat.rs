@@ -1,5 +1,6 @@
 //! A live session to compact: messages into its log, what a model is given of it, and a model that answers
 //! the same every time. Knows no expectation.
+#![allow(dead_code)]
 
 use haversack_core::format::gzip;
 use haversack_core::format::live_log::{self, SessionLines, What, message_id, message_line};
@@ -249,4 +250,12 @@ pub fn turns(name: &str, count: usize) -> Vec<String> {
         ]
     };
     (0..count).flat_map(turn).collect()
+}
+
+/// A session with so many turns.
+pub fn bucket_with(turns_count: usize, appends: bool) -> (Bucket, Vec<String>) {
+    let bucket = Bucket::new(appends);
+    let lines = turns("a", turns_count);
+    say(&bucket, "a", &lines, NOW_MS - 1_000_000);
+    (bucket, lines)
 }

@@ -1,4 +1,5 @@
 //! A store that stops: after so many calls every one fails, as when a host is killed. Knows no protocol.
+#![allow(dead_code)]
 
 use std::cell::Cell;
 
