@@ -13,6 +13,7 @@ use bucket::Bucket;
 use chat::*;
 use haversack_core::limits::*;
 use haversack_core::ops::compaction::*;
+use haversack_core::ops::sessions;
 use haversack_core::types::ErrorCode;
 use stopping::Stopping;
 
@@ -118,17 +119,19 @@ fn of_two_hosts_one_wins_and_the_other_is_told() {
 
 #[test]
 fn a_commit_that_was_given_up_is_taken_over_with_its_part() {
-    for at in 4..40 {
+    let mut taken_over = 0;
+    for (at, last_is_done) in (4..40).flat_map(|at| [(at, false), (at, true)]) {
         let (bucket, lines) = bucket_with(12, false);
         let step = begin(&bucket, &begin_request(true, NOW_MS)).unwrap();
         let (_, theirs) = converse(&bucket, step);
         let stopping = Stopping {
             inner: &bucket,
             left: Cell::new(at),
-            last_is_done: false,
+            last_is_done,
         };
         let first = commit(&stopping, &commit_request(&theirs, "r0", NOW_MS));
         let pending = state(&bucket).pending.is_some();
+        taken_over += usize::from(pending && first.is_err() && messages(&bucket) == lines);
         let published = messages(&bucket) != lines;
         if first.is_ok() || published || !pending {
             continue;
@@ -149,6 +152,7 @@ fn a_commit_that_was_given_up_is_taken_over_with_its_part() {
         let error = commit(&bucket, &commit_request(&theirs, "r0", early + 2)).unwrap_err();
         assert_eq!(error.code, ErrorCode::Conflict);
     }
+    assert!(taken_over > 10, "{taken_over}");
 }
 
 #[test]
@@ -205,4 +209,87 @@ fn messages_that_come_in_between_are_kept() {
             .concat()
         );
     }
+}
+
+/// Also by one that had begun before it was given up.
+#[test]
+fn who_has_the_same_messages_takes_over_at_once_when_the_time_has_come() {
+    let (bucket, lines) = bucket_with(12, false);
+    let ready = || {
+        let step = begin(&bucket, &begin_request(true, NOW_MS)).unwrap();
+        converse(&bucket, step).1
+    };
+    let (ours, theirs) = (ready(), ready());
+    let stopping = Stopping {
+        inner: &bucket,
+        left: Cell::new(10),
+        last_is_done: false,
+    };
+    commit(&stopping, &commit_request(&theirs, "r0", NOW_MS)).unwrap_err();
+    assert!(state(&bucket).pending.is_some());
+    let after = NOW_MS + COMPACTION_LEASE_MS;
+    let early = commit(&bucket, &commit_request(&ours, "r1", after - 1)).unwrap_err();
+    assert_eq!(
+        (early.code, early.retry_after_ms),
+        (ErrorCode::Conflict, Some(1))
+    );
+    let answer = commit(&bucket, &commit_request(&ours, "r1", after)).unwrap();
+    assert_eq!(answer.committed.unwrap().part_ms, NOW_MS);
+    check_done(&bucket, &lines, 10);
+}
+
+/// A reset after compactions: the archive and the parts are the whole session.
+#[test]
+fn a_transcript_has_every_message_once() {
+    let bucket = Bucket::new(false);
+    let mut all = Vec::new();
+    for round in 0..3u64 {
+        let lines = turns(&format!("r{round}"), 8);
+        say(
+            &bucket,
+            &format!("r{round}"),
+            &lines,
+            NOW_MS + round * 1_000,
+        );
+        all.extend(lines);
+        compact(&bucket, &format!("c{round}"), true, NOW_MS)
+            .unwrap()
+            .unwrap();
+    }
+    let old = state(&bucket).session_id;
+    let request = sessions::ResetBeginRequest {
+        home: session().home,
+        session_key: session().session_key,
+        request_id: "reset".into(),
+        seed: "0123456789abcdef".into(),
+        now_ms: NOW_MS + 9_000,
+        utc_offset_minutes: 0,
+        keep_media: Vec::new(),
+        window_tokens: None,
+    };
+    sessions::reset_begin(&bucket, &request).unwrap();
+    let commit = sessions::ResetCommitRequest {
+        home: session().home,
+        session_key: session().session_key,
+        request_id: "reset".into(),
+        state: None,
+    };
+    while state(&bucket).pending.is_some() {
+        sessions::reset_commit(&bucket, &commit).unwrap();
+    }
+    let request = sessions::TranscriptRequest {
+        home: session().home,
+        session_id: old,
+        parts: true,
+        cursor: None,
+        limit: None,
+    };
+    let transcript = sessions::transcript(&bucket, &request).unwrap();
+    let (summaries, said): (Vec<_>, Vec<_>) = transcript
+        .messages
+        .into_iter()
+        .partition(|message| message.is_summary);
+    assert_eq!(summaries.len(), 1);
+    let said: Vec<String> = said.into_iter().map(|message| message.json).collect();
+    assert_eq!(said, all);
 }
