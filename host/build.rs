@@ -29,7 +29,9 @@ const OUTER_ONLY: [&str; 14] = [
 ];
 
 fn main() -> Result<()> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR"))
+    // Asked at run time: a target folder may be copied to another checkout, its build script with it.
+    let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("cargo runs build scripts")?;
+    let workspace = Path::new(&manifest)
         .parent()
         .context("host/ lies in the workspace")?;
     for input in [

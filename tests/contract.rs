@@ -1,4 +1,4 @@
-//! The store contract on every store of this repository that needs no network. The checks are in
+//! The store contract on every store of this repository, a bucket on this machine among them. The checks are in
 //! `haversack_host::contract`; this file only says which stores.
 
 use std::process::ExitCode;
@@ -7,7 +7,9 @@ use std::sync::Arc;
 use haversack_host::contract::{self, Verdict as Checked};
 use haversack_host::store::disk::{DiskOptions, DiskStore};
 use haversack_host::store::memory::MemoryStore;
+use haversack_host::store::s3::S3Store;
 use haversack_host::store::{BlobStore, ScopedStore};
+use haversack_tests::server::Server;
 use haversack_tests::table::{Table, Verdict, wanted};
 
 #[tokio::main]
@@ -46,7 +48,26 @@ async fn main() -> ExitCode {
             table.add(name, Verdict::Failed(cause.to_string()), Default::default());
         }
     }
+    run_on_buckets(&mut table).await;
     table.finish()
+}
+
+/// A bucket's root, and a prefix of it.
+async fn run_on_buckets(table: &mut Table) {
+    let stores = [("s3", ""), ("s3-prefix", "pre fix/é")];
+    if !stores.iter().any(|(name, _)| wanted(name)) {
+        return;
+    }
+    let server = match Server::start() {
+        Ok(server) => server,
+        Err(verdict) => return table.add("s3", verdict, Default::default()),
+    };
+    for (name, prefix) in stores {
+        match S3Store::connect(server.options(prefix)) {
+            Ok(store) => run(name, &store, table).await,
+            Err(error) => table.add(name, Verdict::Failed(error.message), Default::default()),
+        }
+    }
 }
 
 async fn run_on_disk(

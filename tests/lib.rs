@@ -4,10 +4,12 @@
 
 pub mod adapters;
 pub mod bless;
+pub mod bridge;
 pub mod case;
 pub mod compare;
 pub mod memory;
 pub mod record;
 pub mod runner;
+pub mod server;
 pub mod store_calls;
 pub mod table;

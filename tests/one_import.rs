@@ -1,4 +1,5 @@
-//! The component imports the blob store and nothing else: the first invariant, held to a golden file.
+//! The component imports the blob store and nothing else, the first invariant, and exports the contract: both
+//! held to golden files.
 
 use haversack_host::{COMPONENT, Engine, EngineOptions};
 
@@ -14,8 +15,20 @@ fn the_component_has_exactly_one_import() {
     assert_eq!(printed, golden);
 }
 
-/// The aim is 700 kB; ARCHITECTURE.md says why it is a little more. This keeps it from growing unseen.
+#[test]
+fn the_component_exports_what_the_contract_says() {
+    let engine = Engine::new(EngineOptions::default()).expect("an engine");
+    let printed: String = engine
+        .export_names()
+        .iter()
+        .map(|name| format!("{name}\n"))
+        .collect();
+    assert_eq!(printed, include_str!("golden/exports.txt"));
+}
+
+/// This keeps it from growing unseen. It was 734 kB with layouts, prompts and skills; memory and files added
+/// 188 kB: regular expressions, edits by compare-and-swap, and the conversions of two more interfaces.
 #[test]
 fn the_component_is_small() {
-    assert!(COMPONENT.len() < 750_000, "{} bytes", COMPONENT.len());
+    assert!(COMPONENT.len() < 950_000, "{} bytes", COMPONENT.len());
 }

@@ -1,8 +1,13 @@
 //! What is true of the whole and no compiler checks: where keys are spelled, who touches the store, how
 //! files begin, what the contract marks, what never goes into the repository.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+
+/// The exports that the simulation runs.
+#[path = "simulation/registry.rs"]
+mod registry;
 
 const FILE_LINES_MAX: usize = 500;
 
@@ -261,6 +266,97 @@ fn dependencies_are_in_order() {
     assert!(
         names.is_sorted(),
         "[workspace.dependencies] is not in alphabetical order: {names:?}"
+    );
+}
+
+/// Functions of a WIT text that take a request id, as `interface.function`: as a parameter, or as a field of
+/// a record that is a parameter. Records may come from other texts.
+fn mutating(texts: &[&str]) -> BTreeSet<String> {
+    let plain = |text: &&str| -> String {
+        let lines = text
+            .lines()
+            .map(|line| line.split("//").next().unwrap_or_default());
+        lines.collect::<Vec<_>>().join(" ")
+    };
+    let texts: Vec<String> = texts.iter().map(plain).collect();
+    let takes_id = |words: &str| {
+        words
+            .split([',', '(', '{', ' '])
+            .any(|w| w == "request-id:")
+    };
+    let mut records = BTreeSet::new();
+    for text in &texts {
+        for record in text.split("record ").skip(1) {
+            if let Some((name, rest)) = record.split_once('{')
+                && takes_id(rest.split('}').next().unwrap_or_default())
+            {
+                records.insert(name.trim().to_owned());
+            }
+        }
+    }
+    let mut found = BTreeSet::new();
+    for text in &texts {
+        for interface in text.split("interface ").skip(1) {
+            let Some((name, body)) = interface.split_once('{') else {
+                continue;
+            };
+            let name = name.trim();
+            let before_and_after: Vec<&str> = body.split(": func(").collect();
+            for pair in before_and_after.windows(2) {
+                let function = pair[0].split_whitespace().last().unwrap_or_default();
+                let parameters = pair[1].split(')').next().unwrap_or_default();
+                let types = parameters.split([',', ':', '<', '>', ' ']);
+                if takes_id(parameters) || types.into_iter().any(|word| records.contains(word)) {
+                    found.insert(format!("{name}.{}", function.trim_start_matches('%')));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn functions_with_a_request_id_are_found() {
+    let here = "
+        interface sessions {
+            /// A record that none takes: request-id: string.
+            record page { limit: u32 }
+            @since(version = 0.1.0)
+            append: func(home: home, request-id: string) -> result<string, error>;
+            history: func(request: page) -> result<string, error>; // no request-id: it reads
+            reset: func(
+                request: reset-request,
+            ) -> result<_, error>;
+            %list: func(all: list<sweep-request>) -> u32;
+        }";
+    let there = "interface types { record reset-request { now-ms: u64, request-id: string }
+        record sweep-request {
+            /// As everywhere.
+            request-id: string,
+        } }";
+    let found: Vec<String> = mutating(&[here, there]).into_iter().collect();
+    assert_eq!(
+        found,
+        ["sessions.append", "sessions.list", "sessions.reset"]
+    );
+    assert!(mutating(&["interface a { read: func(request: string) -> string; }"]).is_empty());
+}
+
+#[test]
+fn what_writes_is_simulated() {
+    let texts = files("wit/core", "wit");
+    let texts: Vec<&str> = texts.iter().map(|(_, text)| text.as_str()).collect();
+    let exported = mutating(&texts);
+    let registered: BTreeSet<String> = registry::REGISTERED.iter().map(|n| n.to_string()).collect();
+    let missing: Vec<_> = exported.difference(&registered).collect();
+    assert!(
+        missing.is_empty(),
+        "these take a request id and are not in tests/simulation/registry.rs: {missing:?}"
+    );
+    let gone: Vec<_> = registered.difference(&exported).collect();
+    assert!(
+        gone.is_empty(),
+        "tests/simulation/registry.rs names what no longer takes a request id: {gone:?}"
     );
 }
 

@@ -129,6 +129,8 @@ pub const FILES_GREP_MATCHES_MAX: usize = 500;
 pub const FILES_LINE_CHARACTERS_MAX: usize = 500;
 /// Bytes of a regular expression.
 pub const FILES_PATTERN_BYTES_MAX: usize = 1_024;
+/// What it may compile to: each byte that is searched costs up to so much work.
+pub const FILES_PATTERN_PROGRAM_BYTES_MAX: usize = 256 << 10;
 
 /// Attachments in one plan, and blocks with base64 in one message.
 pub const MEDIA_ITEMS_MAX: usize = 256;

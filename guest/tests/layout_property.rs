@@ -40,6 +40,8 @@ fn values_of(what: &str) -> BoxedStrategy<String> {
         "deletion timestamp" => (2000u16..2100, 1u8..=12, 1u8..=28, 0u8..24, 0u8..60)
             .prop_map(|(y, mo, d, h, m)| format!("{y}{mo:02}{d:02}T{h:02}{m:02}59Z"))
             .boxed(),
+        "archive name" => prop_oneof!["archive", "part[0-9]{1,15}"].boxed(),
+        "piece name" => "[pj][0-9]{6}".boxed(),
         "segment hash" => "[0-9a-f]{24}".boxed(),
         "segment time" => "[0-9]{13}".boxed(),
         "line number" => "[0-9]{12}".boxed(),

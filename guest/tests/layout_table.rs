@@ -24,6 +24,7 @@ gsv agent-file agents/hera/memory/sub/2026-02-20.md
 gsv archive agents/hera/sessions/{u}.jsonl.gz
 gsv archive-part agents/hera/sessions/{u}-part1708300000000.jsonl.gz
 gsv agent-file agents/hera/sessions/{u}-part01.jsonl.gz
+gsv archive-piece agents/hera/sessions/0b5a4c9e-6f0d-4b7e-9f43-2a5a5c6d7e8f/pieces/part1700000000000/p000001.deflate
 gsv session-state agents/hera/sessions/agent%3Ahera%3Amain.state.json
 gsv agent-file agents/hera/sessions/agent%3anex%3Amain.state.json
 gsv log agents/hera/sessions/{u}.jsonl

@@ -18,6 +18,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::Semaphore;
+use wasmtime::component::types::ComponentItem;
 use wasmtime::component::{HasSelf, Linker, Val};
 use wasmtime::{Config, PoolingAllocationConfig, ResourceLimiter, Store};
 
@@ -163,6 +164,23 @@ impl Engine {
         ty.imports(component.engine())
             .map(|(name, _)| name.to_owned())
             .collect()
+    }
+
+    /// What the component offers, one `interface.function` each, in the order of the contract.
+    pub fn export_names(&self) -> Vec<String> {
+        let component = self.pre.instance_pre().component();
+        let engine = component.engine();
+        let mut names = Vec::new();
+        for (interface, export) in component.component_type().exports(engine) {
+            if let ComponentItem::ComponentInstance(instance) = export.ty {
+                for (function, export) in instance.exports(engine) {
+                    if matches!(export.ty, ComponentItem::ComponentFunc(_)) {
+                        names.push(format!("{interface}.{function}"));
+                    }
+                }
+            }
+        }
+        names
     }
 
     /// Call into a fresh instance over `store`. `call` gets the store of the call and the typed bindings;

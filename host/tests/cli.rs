@@ -262,7 +262,11 @@ fn failures_say_how_to_go_on_and_exit_with_their_code() {
         4,
         &["no/such/store"],
     );
-    fails(&run(&["ls", "--store", "s3://bucket"]), 4, &["s3"]);
+    fails(
+        &run(&["ls", "--store", "gs://bucket"]),
+        6,
+        &["gs://", "s3://"],
+    );
     fails(
         &over_example(&["prompt", "run-agent:proj", "--session", "x"]),
         6,

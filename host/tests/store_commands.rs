@@ -328,7 +328,7 @@ fn a_store_is_not_copied_into_itself() {
 #[test]
 fn the_number_of_requests_has_bounds() {
     let place = workplace();
-    for (number, code) in [("0", 2), ("1", 0), ("1024", 0), ("1025", 2)] {
+    for (number, code) in [("0", 2), ("1", 0), ("1000", 0), ("1001", 2)] {
         let output = store(
             &place,
             &["copy", "from", "to", "--requests-at-once", number],

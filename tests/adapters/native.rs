@@ -1,7 +1,7 @@
 //! Calls the core's Rust functions directly, over the recording memory store.
 
 use anyhow::{Context, Result};
-use haversack_core::ops::{documents, layout, prompt, skills};
+use haversack_core::ops::{documents, files, layout, memory, prompt, skills};
 use haversack_core::store::Store;
 use haversack_core::types;
 use serde::Serialize;
@@ -44,6 +44,25 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             let value: String = a.take("value")?;
             settled(documents::set_member(&document, &pointer, &value))
         }
+        "files.list" => {
+            let (viewer, directory): (_, String) = (a.take("viewer")?, a.take("directory")?);
+            let from = a.take("continue-from")?;
+            settled(files::list(store, &viewer, &directory, from))
+        }
+        "files.read" => {
+            let (viewer, path): (_, String) = (a.take("viewer")?, a.take("path")?);
+            settled(files::read(store, &viewer, &path, a.take("start-bytes")?))
+        }
+        "files.write" => settled(files::write(store, &a.take("request")?)),
+        "files.edit" => settled(files::edit(store, &a.take("request")?)),
+        "files.rename" => settled(files::rename(store, &a.take("request")?)),
+        "files.remove" => settled(files::remove(store, &a.take("request")?)),
+        "files.glob" => {
+            let (viewer, pattern): (_, String) = (a.take("viewer")?, a.take("pattern")?);
+            let from = a.take("continue-from")?;
+            settled(files::glob(store, &viewer, &pattern, from))
+        }
+        "files.grep" => settled(files::grep(store, &a.take("request")?)),
         "layout.systems" => sure(layout::systems()),
         "layout.key-of" => settled(layout::key_of(&a.take("place")?)),
         "layout.place-of" => {
@@ -78,6 +97,8 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             let (view, key): (_, String) = (a.take("view")?, a.take("key")?);
             settled(layout::view_path(&view, &key))
         }
+        "memory.append" => settled(memory::append(store, &a.take("request")?)),
+        "memory.snapshot" => settled(memory::snapshot(store, &a.take("request")?)),
         "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),

@@ -14,11 +14,25 @@ impl Glob {
     pub fn parse(pattern: &str) -> Result<Self> {
         let refuse = |what: &str| Error::invalid(format!("the glob {pattern:?} {what}"));
         if pattern.is_empty() || pattern.len() > PATTERN_BYTES_MAX {
-            return Err(refuse(&format!("has not 1 to {PATTERN_BYTES_MAX} bytes")));
+            return Err(Error::invalid(format!(
+                "the glob has {} bytes; it must have 1 to {PATTERN_BYTES_MAX}",
+                pattern.len()
+            )));
         }
         let expression = expression(pattern).map_err(refuse)?;
         let regex = Regex::new(&expression).map_err(|error| refuse(&error.to_string()))?;
         Ok(Self(regex))
+    }
+
+    /// The directory, with its slash, that everything that fits `pattern` lies in; empty when that is not
+    /// known.
+    pub fn directory_of(pattern: &str) -> &str {
+        let plain = pattern
+            .find(['*', '?', '[', '{', '\\'])
+            .unwrap_or(pattern.len());
+        let plain = pattern.get(..plain).unwrap_or_default();
+        let end = plain.rfind('/').map_or(0, |slash| slash + 1);
+        plain.get(..end).unwrap_or_default()
     }
 
     pub fn matches(&self, path: &str) -> bool {
@@ -107,6 +121,23 @@ fn literal(expression: &mut String, character: char) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fits_lies_in_a_directory() {
+        for (pattern, directory) in [
+            ("memory/*.md", "memory/"),
+            ("a/b/c.md", "a/b/"),
+            ("a/b*/c.md", "a/"),
+            ("{a,b}/c", ""),
+            ("**/x", ""),
+            ("a\\/b", ""),
+            ("日本/é*", "日本/"),
+            ("SOUL.md", ""),
+            ("", ""),
+        ] {
+            assert_eq!(Glob::directory_of(pattern), directory, "{pattern}");
+        }
+    }
 
     #[test]
     fn patterns_and_paths() {

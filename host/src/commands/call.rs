@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use haversack_host::Engine;
-use haversack_host::store::disk::DiskOptions;
-use haversack_host::store::{BlobStore, DiskStore, ErrorCode, MemoryStore};
+use haversack_host::store::{BlobStore, MemoryStore};
 use serde_json::Value;
 
 use super::Shared;
 use super::exit::{Code, Failure};
+use super::open::open;
 
 /// The component, and the store that this run is about.
 pub struct Caller {
@@ -34,14 +34,13 @@ impl Caller {
     pub fn over_store(shared: &Shared, system: Option<&str>) -> anyhow::Result<Self> {
         let location = match &shared.store {
             Some(location) if location.is_empty() => {
-                let message =
-                    "--store (or HAVERSACK_STORE) is empty: give a directory, or leave it out";
+                let message = "--store (or HAVERSACK_STORE) is empty: give a directory or a bucket's URL, or leave it out";
                 return Err(Failure::new(Code::Invalid, message).into());
             }
             Some(location) => location.clone(),
             None => default_location(system),
         };
-        let store = open(&location, system)?;
+        let store = open(&location, &shared.bucket, system)?;
         let engine = Engine::new(shared.engine_options())?;
         Ok(Self {
             engine,
@@ -78,45 +77,5 @@ fn default_location(system: Option<&str>) -> String {
     match (system, home) {
         (Some("run-agent"), Some(home)) => home.join("run-agent").display().to_string(),
         _ => "./haversack-store".to_owned(),
-    }
-}
-
-/// The store at an address that a command names.
-pub fn open_store(_shared: &Shared, location: &str) -> anyhow::Result<Arc<dyn BlobStore>> {
-    open(location, None)
-}
-
-/// Hard links are refused for run-agent, whose reference does not allow them.
-fn open(location: &str, system: Option<&str>) -> anyhow::Result<Arc<dyn BlobStore>> {
-    let path = match location.split_once("://") {
-        None => PathBuf::from(location),
-        Some(("file", path)) if path.starts_with('/') && !path.contains('%') => PathBuf::from(path),
-        Some(("file", _)) => {
-            let message =
-                format!("store {location}: write the directory's path instead of this URL");
-            return Err(Failure::new(Code::Invalid, message).into());
-        }
-        Some((scheme, _)) => {
-            return Err(Failure::new(
-                Code::NoStore,
-                format!("store {location}: this version opens directories and file:///… URLs, not {scheme}://"),
-            )
-            .into());
-        }
-    };
-    let options = DiskOptions {
-        deny_hard_links: system == Some("run-agent"),
-        ..DiskOptions::default()
-    };
-    match DiskStore::open_with(&path, options) {
-        Ok(store) => Ok(Arc::new(store)),
-        Err(error) => {
-            let code = match error.code {
-                ErrorCode::Denied => Code::Unreadable,
-                ErrorCode::Unsupported => Code::Unsupported,
-                _ => Code::NoStore,
-            };
-            Err(Failure::new(code, error.message).into())
-        }
     }
 }

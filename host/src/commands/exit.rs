@@ -73,6 +73,10 @@ impl Failure {
         }
     }
 
+    pub fn code(&self) -> Code {
+        self.code
+    }
+
     /// An `error` record of the contract.
     pub fn of_contract(error: &Value) -> Self {
         let text = |member: &str| {
@@ -81,7 +85,14 @@ impl Failure {
                 .and_then(Value::as_str)
                 .unwrap_or_default()
         };
-        Self::new(Code::of_contract(text("code")), text("message"))
+        let code = Code::of_contract(text("code"));
+        match text("current") {
+            "" => Self::new(code, text("message")),
+            version => {
+                let message = text("message");
+                Self::new(code, format!("{message} (its version now is {version})"))
+            }
+        }
     }
 }
 

@@ -1,12 +1,18 @@
 //! The subcommands, one file each, and the options that all of them share.
 
+mod budget;
 mod call;
+mod change;
+mod clock;
 mod component;
 mod environment;
 pub mod exit;
+mod files;
 mod home;
 mod key;
 mod ls;
+mod memory;
+mod open;
 mod output;
 mod place;
 mod prompt;
@@ -29,12 +35,14 @@ Start here:
   haversack ls --store examples/store
   haversack prompt gsv:hera --store examples/store --now 2026-02-20T09:30:00Z
   haversack skills list gsv:hera --store examples/store --explain
+  haversack memory show gsv:hera --store examples/store --now 2026-02-20T09:30:00Z
+  haversack files ls gsv:hera --store examples/store
   haversack store check DIRECTORY
 
 Exit codes:
   0 done                          5 something cannot be read or may not be
   1 anything not named here       6 this system has no such notion, or not yet
-  2 wrong arguments or content    7 somebody else wrote in between: run it again
+  2 wrong arguments or content    7 somebody else wrote in between: read it again
   3 no such home, skill or place  8 the store is busy or slow: try again later
   4 no store there                9 over a limit";
 
@@ -51,7 +59,7 @@ pub struct Line {
 /// Options of every subcommand.
 #[derive(Debug, Args)]
 pub struct Shared {
-    /// The store: a directory, or its file:// URL [default: ./haversack-store, for run-agent homes ~/run-agent]
+    /// The store: a directory, file:///PATH, s3://BUCKET[/PREFIX] or r2://ACCOUNT/BUCKET[/PREFIX] [default: ./haversack-store, for run-agent homes ~/run-agent]
     #[arg(long, global = true, value_name = "PATH|URL", env = "HAVERSACK_STORE")]
     store: Option<String>,
 
@@ -66,6 +74,10 @@ pub struct Shared {
     /// Memory that a call may use, in MiB
     #[arg(long, global = true, value_name = "MIB", default_value_t = 64, value_parser = clap::value_parser!(u64).range(4..=4096))]
     memory_mib: u64,
+
+    // Last, because a heading goes on to what follows.
+    #[command(flatten)]
+    bucket: open::BucketFlags,
 }
 
 impl Shared {
@@ -84,6 +96,10 @@ enum Command {
     Prompt(Box<prompt::Prompt>),
     /// List or read skills
     Skills(skills::Skills),
+    /// Append to a home's memory, or print it
+    Memory(memory::Memory),
+    /// List, read, change and search the files of a home's workspace
+    Files(files::Files),
     /// List what is in a store, or in a home, by what things are
     Ls(ls::Ls),
     /// Print the key of a place
@@ -104,6 +120,8 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
     match command {
         Command::Prompt(prompt) => prompt.run(&shared).await,
         Command::Skills(skills) => skills.run(&shared).await,
+        Command::Memory(memory) => memory.run(&shared).await,
+        Command::Files(files) => files.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,

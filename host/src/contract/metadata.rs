@@ -21,7 +21,8 @@ pub async fn round_trip(c: &Context<'_>) -> Checked {
         pairs(&[("quoted", "a \"b\" \\c, d; e=f"), ("percent", "100%25 %E4")]),
         pairs(&[("word", "=?utf-8?Q?not_encoded?="), ("word-2", "=?x?=")]),
         pairs(&[("Upper-Case_9", "é"), ("0", "\u{fffd}\u{10ffff}")]),
-        pairs(&[("long", &"é".repeat(900))]),
+        // Where headers carry ASCII only, this has 1,999 bytes as encoded words.
+        pairs(&[("long", &"é".repeat(600))]),
     ] {
         c.try_put("o", "x", with(metadata.clone())).await?;
         let stat = c.get("o").await?.1;

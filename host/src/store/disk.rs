@@ -31,7 +31,6 @@
 //! Editors take no locks: what they save between a put's check and its rename is lost. Metadata of an
 //! object that is removed by hand stays until the key is written or deleted again.
 
-mod backoff;
 mod beneath;
 mod concat;
 mod errors;
@@ -52,9 +51,9 @@ use std::sync::{Arc, OnceLock};
 use rustix::fs::FileType;
 use rustix::io::Errno;
 
-use self::backoff::Backoff;
 use self::beneath::Root;
 use self::metadata::Reader;
+use super::backoff::Backoff;
 use super::check::{self, error};
 use super::{
     Answer, BlobStore, Body, BoxFuture, Error, ErrorCode, PutOptions, Request, Source, Upload,

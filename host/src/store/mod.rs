@@ -1,10 +1,15 @@
 //! The blob stores a host can offer, behind one trait. One file a store. What each promises is in
 //! `wit/store/blobs.wit`; [`crate::contract`] checks it. Knows nothing of layouts or the component.
 
+pub mod address;
+mod backoff;
 pub mod check;
+pub mod credentials;
 pub mod disk;
+pub mod faulty;
 pub mod key;
 pub mod memory;
+pub mod s3;
 pub mod scoped;
 pub mod value;
 
@@ -18,6 +23,7 @@ pub use crate::bindings::blobs::{
 
 pub use disk::DiskStore;
 pub use memory::MemoryStore;
+pub use s3::S3Store;
 pub use scoped::ScopedStore;
 
 /// A future that can cross threads, so that `dyn BlobStore` is possible.

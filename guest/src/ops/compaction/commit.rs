@@ -20,7 +20,7 @@ use crate::protocol::log::{Log, NewEntry, ReadOptions};
 use crate::protocol::request::RequestId;
 use crate::store::{Metered, Store};
 use crate::transform::compaction::summary::message_line;
-use crate::types::{Cost, Error, ErrorCode, Problem, Result};
+use crate::types::{Error, ErrorCode, Problem, Result};
 
 const PART_CONTENT_TYPE: &str = "application/gzip";
 
@@ -43,23 +43,13 @@ pub fn commit(store: &dyn Store, request: &CommitRequest) -> Result<CommitAnswer
         owner,
         state,
     };
-    let mut remembering = Cost::default();
     let mut problems = Vec::new();
-    let committed = commit.run(store, &mut remembering, &mut problems)?;
+    let committed = commit.run(&mut problems)?;
     Ok(CommitAnswer {
         committed,
         problems,
-        cost: sum(metered.cost(), remembering),
+        cost: metered.cost(),
     })
-}
-
-fn sum(a: Cost, b: Cost) -> Cost {
-    Cost {
-        waves: a.waves + b.waves,
-        requests: a.requests + b.requests,
-        bytes_read: a.bytes_read + b.bytes_read,
-        bytes_written: a.bytes_written + b.bytes_written,
-    }
 }
 
 struct Commit<'a> {
@@ -73,12 +63,7 @@ struct Commit<'a> {
 
 impl Commit<'_> {
     /// None when the archive is not whole yet.
-    fn run(
-        &self,
-        store: &dyn Store,
-        remembering: &mut Cost,
-        problems: &mut Vec<Problem>,
-    ) -> Result<Option<Committed>> {
+    fn run(&self, problems: &mut Vec<Problem>) -> Result<Option<Committed>> {
         let before = require(self.store, &self.owner)?;
         self.check_session(&before)?;
         if let Some(published) = self.published()? {
@@ -108,8 +93,8 @@ impl Commit<'_> {
             Progress::Nothing => return Err(changed(self.log.keys.head(), "it holds nothing")),
         }
         if !self.state.memories.is_empty() {
-            let appended = memory::append(store, &self.memories(pending.part_ms))?;
-            *remembering = appended.cost;
+            let request = self.memories(pending.part_ms);
+            let appended = memory::append_section(self.store, &request)?;
             problems.extend(appended.problems);
         }
         self.publish(pending.part_ms)?;

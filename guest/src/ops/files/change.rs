@@ -1,12 +1,9 @@
-//! Writing, editing, moving and removing one file of a workspace.
+//! Writing, editing and removing one file of a workspace; moving one stands in `rename`.
 
-use super::{
-    ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, RenameRequest, Workspace,
-    WriteRequest,
-};
+use super::{ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, Workspace, WriteRequest};
 use crate::protocol::document::{self, Change, Current, Edited};
-use crate::protocol::request::{Remembered, RequestId};
-use crate::store::{Answer, Condition, Metered, PutOptions, Request, Source, Stat, StoreErrorCode};
+use crate::protocol::request::RequestId;
+use crate::store::{Answer, Metered, Request, Stat};
 use crate::types::{Error, ErrorCode, Result};
 
 pub fn write(
@@ -28,8 +25,12 @@ pub fn write(
         Expected::Absent => document::Expected::Absent,
         Expected::Version(version) => document::Expected::Version(version.clone()),
     };
-    let edited = document::replace(store, key, &id, content_type, &expected, body)?;
-    Ok(answer(store, located, edited))
+    match document::replace(store, key, &id, content_type, &expected, body) {
+        Ok(edited) => Ok(answer(store, located, edited)),
+        // The version was perhaps that of the global file, which the caller has read.
+        Err(error) if is_gone(&error) => Err(global_or(store, &located, error)?),
+        Err(error) => Err(error),
+    }
 }
 
 pub fn edit(
@@ -44,39 +45,73 @@ pub fn edit(
             "the old text is empty: name the text to replace, or write the file whole",
         ));
     }
-    let path = located.path.clone();
+    let path = &located.path;
+    let mut missing = false;
     let edited = document::edit_version(
         store,
         &located.key,
         &id,
-        content_type(&path),
+        content_type(path),
         request.version.as_deref(),
-        |current: Current<'_>| replaced(&path, current, request).map(Change::Write),
-    )?;
-    Ok(answer(store, located, edited))
+        |current: Current<'_>| {
+            let Some(body) = current.body else {
+                missing = true;
+                let message = format!("{path} is not there; write it whole");
+                return Err(Error::not_found(message).at(&located.key));
+            };
+            replaced(&located, body, request).map(Change::Write)
+        },
+    );
+    match edited {
+        Ok(edited) => Ok(answer(store, located, edited)),
+        Err(error) if missing || is_gone(&error) => Err(global_or(store, &located, error)?),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a version was expected where nothing lies.
+fn is_gone(error: &Error) -> bool {
+    error.code == ErrorCode::Conflict && error.current.is_none()
+}
+
+/// What to say of a path where no own file lies: `denied` when a global one is read there.
+pub(super) fn global_or(store: &Metered<'_>, located: &Located, error: Error) -> Result<Error> {
+    let Some(global) = &located.fallback else {
+        return Ok(error);
+    };
+    Ok(match stats(store, &located.key, global)? {
+        (None, Some(_)) => read_only_global(located, global),
+        _ => error,
+    })
+}
+
+fn read_only_global(located: &Located, global: &str) -> Error {
+    let message = format!(
+        "{} is a global file, read-only here; an own one, written whole as a new file, goes before it",
+        located.path
+    );
+    Error::new(ErrorCode::Denied, message).at(global)
 }
 
 /// The file with the old text replaced; bytes elsewhere stay, whatever they are.
-fn replaced(path: &str, current: Current<'_>, request: &EditRequest) -> Result<Vec<u8>> {
-    let Some(body) = current.body else {
-        return Err(Error::not_found(format!(
-            "{path} is not there; write it whole"
-        )));
-    };
+fn replaced(located: &Located, body: &[u8], request: &EditRequest) -> Result<Vec<u8>> {
+    let Located { path, key, .. } = located;
     let (old, new) = (request.old.as_bytes(), request.new.as_bytes());
     let places = occurrences(body, old);
     match places.len() {
         0 => {
             return Err(Error::not_found(format!(
                 "{path} does not have the old text; read it again: every character counts, line ends too"
-            )));
+            ))
+            .at(key));
         }
         1 => {}
         _ if request.everywhere => {}
         many => {
             return Err(Error::invalid(format!(
                 "{path} has the old text {many} times; give more of its surroundings, or ask for all of them"
-            )));
+            ))
+            .at(key));
         }
     }
     let mut edited = Vec::with_capacity(body.len());
@@ -110,86 +145,6 @@ fn occurrences(body: &[u8], wanted: &[u8]) -> Vec<usize> {
     found
 }
 
-pub fn rename(
-    store: &Metered<'_>,
-    workspace: &dyn Workspace,
-    request: &RenameRequest,
-) -> Result<ChangeAnswer> {
-    let id = RequestId::parse(&request.request_id)?;
-    let from = writable(workspace, &request.from)?;
-    let to = writable(workspace, &request.to)?;
-    if from.key == to.key {
-        return Err(Error::invalid(format!(
-            "{} cannot be moved to itself",
-            from.path
-        )));
-    }
-    let (source, target) = stats(store, &from.key, &to.key)?;
-    let done = |target: &Stat| is_of(target, &id);
-    let (source, target) = match (source, target) {
-        (None, Some(target)) if done(&target) => {
-            return Ok(moved(store, to, target.version, true));
-        }
-        (None, _) => {
-            return Err(Error::not_found(format!("{} is not there", from.path)).at(&from.key));
-        }
-        (Some(_), Some(target)) if !done(&target) => return Err(taken(&to, &target)),
-        (Some(source), target) => (source, target),
-    };
-    let (version, repeat) = match target {
-        Some(target) if target.size_bytes == source.size_bytes => (target.version, true),
-        // Copied by an earlier call, and the source was changed since.
-        Some(_) => return Err(changed_meanwhile(&from, &to, source)),
-        None => (copy(store, &from, &to, &source, &id)?, false),
-    };
-    // What is deleted is what was copied, as far as a look can tell.
-    match stat(store, &from.key)? {
-        Some(now) if now.version != source.version => {
-            return Err(changed_meanwhile(&from, &to, now));
-        }
-        _ => delete(store, &from.key)?,
-    }
-    Ok(moved(store, to, version, repeat))
-}
-
-/// Copy at the version that was seen, with the request's id in the copy's metadata.
-fn copy(
-    store: &Metered<'_>,
-    from: &Located,
-    to: &Located,
-    source: &Stat,
-    id: &RequestId,
-) -> Result<String> {
-    let metadata = Remembered::default()
-        .with(id)
-        .into_metadata(source.metadata.clone());
-    let options = PutOptions {
-        condition: Condition::IfAbsent,
-        content_type: source.content_type.clone(),
-        metadata,
-    };
-    let sources = vec![Source {
-        key: from.key.clone(),
-        if_match: Some(source.version.clone()),
-    }];
-    match store.concat(sources, &to.key, options) {
-        Ok(version) => Ok(version),
-        Err(error)
-            if matches!(
-                error.code,
-                StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-            ) =>
-        {
-            match stat(store, &to.key)? {
-                Some(target) if is_of(&target, id) => Ok(target.version),
-                Some(target) => Err(taken(to, &target)),
-                None => Err(error.about(&from.key)),
-            }
-        }
-        Err(error) => Err(error.about(&to.key)),
-    }
-}
-
 pub fn remove(
     store: &Metered<'_>,
     workspace: &dyn Workspace,
@@ -210,6 +165,10 @@ pub fn remove(
             return Err(error);
         }
         delete(store, &located.key)?;
+    } else if let Some(global) = &located.fallback
+        && stat(store, global)?.is_some()
+    {
+        return Err(read_only_global(&located, global));
     }
     Ok(ChangeAnswer {
         path: located.path,
@@ -221,7 +180,7 @@ pub fn remove(
     })
 }
 
-fn writable(workspace: &dyn Workspace, path: &str) -> Result<Located> {
+pub(super) fn writable(workspace: &dyn Workspace, path: &str) -> Result<Located> {
     let located = workspace.locate(path)?;
     if located.writable {
         return Ok(located);
@@ -239,11 +198,7 @@ fn content_type(path: &str) -> &'static str {
     }
 }
 
-fn is_of(stat: &Stat, id: &RequestId) -> bool {
-    Remembered::from_metadata(&stat.metadata).is_some_and(|ids| ids.contains(id))
-}
-
-fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Stat>, Option<Stat>)> {
+pub(super) fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Stat>, Option<Stat>)> {
     let wave = vec![Request::Head(a.to_owned()), Request::Head(b.to_owned())];
     let mut answers = store.read(wave)?.into_iter();
     let mut next = |key: &str| match answers.next() {
@@ -254,7 +209,7 @@ fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Stat>, Option<
     Ok((next(a)?, next(b)?))
 }
 
-fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
+pub(super) fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
     match store
         .read(vec![Request::Head(key.to_owned())])?
         .into_iter()
@@ -266,28 +221,11 @@ fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
     }
 }
 
-fn delete(store: &Metered<'_>, key: &str) -> Result<()> {
+pub(super) fn delete(store: &Metered<'_>, key: &str) -> Result<()> {
     for answer in store.delete(vec![key.to_owned()])? {
         answer.map_err(|error| error.about(key))?;
     }
     Ok(())
-}
-
-fn taken(to: &Located, there: &Stat) -> Error {
-    let message = format!("{} is there already; nothing was moved", to.path);
-    let mut error = Error::new(ErrorCode::Conflict, message).at(&to.key);
-    error.current = Some(there.version.clone());
-    error
-}
-
-fn changed_meanwhile(from: &Located, to: &Located, now: Stat) -> Error {
-    let message = format!(
-        "{} was changed after it was copied to {}; both are left: compare them, and remove one",
-        from.path, to.path
-    );
-    let mut error = Error::new(ErrorCode::Conflict, message).at(&from.key);
-    error.current = Some(now.version);
-    error
 }
 
 fn answer(store: &Metered<'_>, located: Located, edited: Edited) -> ChangeAnswer {
@@ -297,17 +235,6 @@ fn answer(store: &Metered<'_>, located: Located, edited: Edited) -> ChangeAnswer
         version: edited.version,
         changed: edited.changed,
         repeat: edited.repeat,
-        cost: store.cost(),
-    }
-}
-
-fn moved(store: &Metered<'_>, to: Located, version: String, repeat: bool) -> ChangeAnswer {
-    ChangeAnswer {
-        path: to.path,
-        key: to.key,
-        version: Some(version),
-        changed: true,
-        repeat,
         cost: store.cost(),
     }
 }

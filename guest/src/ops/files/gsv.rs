@@ -23,12 +23,13 @@ impl AgentWorkspace {
         Ok(Self { agent, main })
     }
 
-    fn long_term_memory(&self) -> String {
-        Place::WorkspaceFile {
+    /// In any case: some file systems tell no letters apart, and would open it by another spelling.
+    fn is_long_term_memory(&self, key: &str) -> bool {
+        let place = Place::WorkspaceFile {
             agent: self.agent.clone(),
             file: WorkspaceFile::Memory,
-        }
-        .key()
+        };
+        key.eq_ignore_ascii_case(&place.key())
     }
 }
 
@@ -38,7 +39,7 @@ impl Workspace for AgentWorkspace {
         // The rule of a path's tail is the rule against climbing out.
         let tail = PathTail::from_value(path)?;
         let key = format!("{}{}", agent_prefix(&self.agent), tail.to_value());
-        if key == self.long_term_memory() && !self.main {
+        if !self.main && self.is_long_term_memory(&key) {
             return Err(Error::new(
                 ErrorCode::Denied,
                 format!(
@@ -74,7 +75,7 @@ impl Workspace for AgentWorkspace {
     }
 
     fn see(&self, key: &str) -> Option<Located> {
-        if key == self.long_term_memory() && !self.main {
+        if !self.main && self.is_long_term_memory(key) {
             return None;
         }
         if let Some(path) = key.strip_prefix(&agent_prefix(&self.agent)) {
@@ -138,6 +139,7 @@ mod tests {
         let other = workspace(Some("agent:hera:discord:dm:ann"));
         let error = other.locate("MEMORY.md").unwrap_err();
         assert_eq!(error.code, ErrorCode::Denied);
+        assert!(other.locate("memory.MD").is_err());
         assert_eq!(other.see("agents/hera/MEMORY.md"), None);
         assert!(
             workspace(Some("agent:hera:main"))

@@ -5,7 +5,9 @@
 mod change;
 mod gsv;
 mod read;
+mod rename;
 mod search;
+mod walk;
 
 use serde::{Deserialize, Serialize};
 
@@ -246,7 +248,7 @@ pub fn edit(store: &dyn Store, request: &EditRequest) -> Result<ChangeAnswer> {
 /// Move a file to a path that is free.
 pub fn rename(store: &dyn Store, request: &RenameRequest) -> Result<ChangeAnswer> {
     let workspace = workspace(&request.viewer)?;
-    change::rename(&Metered::new(store), workspace.as_ref(), request)
+    rename::rename(&Metered::new(store), workspace.as_ref(), request)
 }
 
 /// Delete a file.

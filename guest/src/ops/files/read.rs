@@ -45,27 +45,53 @@ pub fn list(
                 true => format!("{prefix}{rest}{BEHIND}"),
                 false => format!("{prefix}{rest}"),
             });
-        Request::List(ListRequest {
+        ListRequest {
             prefix: prefix.clone(),
             delimiter: *inside,
             start_after,
             cursor: None,
             limit: (!*inside).then_some(1),
-        })
+        }
     });
-    let answers = store.read(wave.collect())?;
-    for ((prefix, path, inside), answer) in prefixes.iter().zip(answers) {
-        let listing = match answer.map_err(|error| error.about(prefix))? {
-            Answer::Listing(listing) => listing,
-            _ => Listing::default(),
-        };
+    let listings = listings(store, wave.collect())?;
+    for ((prefix, path, inside), listing) in prefixes.iter().zip(listings) {
         if *inside {
             page.take(workspace, prefix, path, listing);
-        } else if (!listing.entries.is_empty() || listing.cursor.is_some()) && *path > after {
+        } else if !listing.entries.is_empty() && *path > after {
             page.directories.insert(path.clone(), ());
         }
     }
     Ok(page.answer(store))
+}
+
+/// One page for each list in a wave. A store may give a page of nothing and a cursor: then it is asked on,
+/// so that a page without an item is the end.
+pub fn listings(store: &Metered<'_>, wave: Vec<ListRequest>) -> Result<Vec<Listing>> {
+    let first = store.read(wave.iter().cloned().map(Request::List).collect())?;
+    let mut listings = Vec::new();
+    for (mut request, mut answer) in wave.into_iter().zip(first) {
+        loop {
+            let listing = match answer.map_err(|error| error.about(&request.prefix))? {
+                Answer::Listing(listing) => listing,
+                _ => Listing::default(),
+            };
+            if listing.cursor.is_none() || last_key(&listing).is_some() {
+                listings.push(listing);
+                break;
+            }
+            request.cursor = listing.cursor;
+            let again = store.read(vec![Request::List(request.clone())])?;
+            answer = again.into_iter().next().unwrap_or(Ok(Answer::Head(None)));
+        }
+    }
+    Ok(listings)
+}
+
+/// The last key or prefix of a page, of whichever kind.
+pub fn last_key(listing: &Listing) -> Option<&String> {
+    let entry = listing.entries.last().map(|entry| &entry.key);
+    let skipped = listing.skipped.last().map(|skipped| &skipped.key);
+    entry.max(listing.prefixes.last()).max(skipped)
 }
 
 /// What the parts of a workspace list together.
@@ -73,7 +99,8 @@ pub fn list(
 struct Page {
     files: BTreeMap<String, File>,
     directories: BTreeMap<String, ()>,
-    problems: Vec<Problem>,
+    /// By the path that each is about.
+    problems: Vec<(String, Problem)>,
     /// The least of the last paths of parts that have more: nothing behind it is complete.
     horizon: Option<String>,
 }
@@ -81,10 +108,8 @@ struct Page {
 impl Page {
     fn take(&mut self, workspace: &dyn Workspace, prefix: &str, path: &str, listing: Listing) {
         let path_of = |key: &str| key.strip_prefix(prefix).map(|rest| format!("{path}{rest}"));
-        let last_key = listing.entries.last().map(|entry| &entry.key);
-        let last = last_key.max(listing.prefixes.last());
         if listing.cursor.is_some()
-            && let Some(last) = last.and_then(|last| path_of(last))
+            && let Some(last) = last_key(&listing).and_then(|last| path_of(last))
         {
             let least = self.horizon.take().map(|horizon| horizon.min(last.clone()));
             self.horizon = Some(least.unwrap_or(last));
@@ -102,16 +127,16 @@ impl Page {
                     let file = file(located, entry);
                     self.files.insert(file.path.clone(), file);
                 }
-                None => self.problems.push(Problem::new(
-                    ProblemKind::Skipped,
-                    entry.key,
-                    "is not for this session to see",
-                )),
+                None => {
+                    let path = path_of(&entry.key).unwrap_or_default();
+                    self.problems.push((path, not_for_this_session(entry.key)));
+                }
             }
         }
         for skipped in listing.skipped {
+            let path = path_of(&skipped.key).unwrap_or_default();
             let problem = Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause);
-            self.problems.push(problem);
+            self.problems.push((path, problem));
         }
     }
 
@@ -125,11 +150,19 @@ impl Page {
                 .filter(|file| within(&file.path))
                 .collect(),
             directories: self.directories.into_keys().filter(within).collect(),
-            problems: self.problems,
+            problems: self
+                .problems
+                .into_iter()
+                .filter_map(|(path, problem)| within(&path).then_some(problem))
+                .collect(),
             continue_from: horizon.clone(),
             cost: store.cost(),
         }
     }
+}
+
+pub fn not_for_this_session(key: String) -> Problem {
+    Problem::new(ProblemKind::Skipped, key, "is not for this session to see")
 }
 
 pub fn file(located: Located, entry: Entry) -> File {
@@ -145,8 +178,12 @@ pub fn file(located: Located, entry: Entry) -> File {
 
 /// The path of a directory with its slash; empty for the workspace itself.
 fn directory_path(workspace: &dyn Workspace, directory: &str) -> Result<String> {
+    if directory.starts_with('/') {
+        // It leads out; the error shows all of it.
+        return workspace.locate(directory).map(|located| located.path);
+    }
     let plain = directory.trim_end_matches('/');
-    if matches!(plain, "" | ".") && !directory.starts_with('/') {
+    if matches!(plain, "" | ".") {
         return Ok(String::new());
     }
     let located = workspace.locate(plain)?;

@@ -1,138 +1,19 @@
-//! Finding files by name, and lines by content: in list pages and waves, bounded, and continued where a
-//! call ended.
+//! Finding files by name, and lines by content.
 
-use std::collections::BTreeSet;
+use std::borrow::Cow;
 
 use regex_lite::{Regex, RegexBuilder};
-use serde::{Deserialize, Serialize};
 
-use super::read::file;
+use super::walk::{Place, Walk};
 use super::{File, GlobAnswer, GrepAnswer, GrepRequest, Match, Workspace};
+use crate::format::text::back_to_character;
 use crate::limits::{
     FILES_GLOB_MAX, FILES_GREP_BYTES_MAX, FILES_GREP_MATCHES_MAX, FILES_LINE_CHARACTERS_MAX,
-    FILES_LIST_PAGES_MAX, FILES_PATTERN_BYTES_MAX, WAVE_BYTES_MAX, WAVE_REQUESTS_MAX,
+    FILES_PATTERN_BYTES_MAX, FILES_PATTERN_PROGRAM_BYTES_MAX, WAVE_BYTES_MAX, WAVE_REQUESTS_MAX,
     WORKSPACE_FILE_BYTES_MAX,
 };
-use crate::store::{Answer, BodyKind, GetRequest, ListRequest, Listing, Metered, Range, Request};
-use crate::transform::glob::Glob;
+use crate::store::{Answer, BodyKind, GetRequest, Metered, Range, Request};
 use crate::types::{Error, Problem, ProblemKind, Result};
-
-/// Where a walk through a workspace stands; callers hand it back unread.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Place {
-    /// Which part of the workspace.
-    mount: usize,
-    /// The last key that is done with; empty at the beginning.
-    after: String,
-    /// A file after that of which some matches were given, and its last line that was.
-    #[serde(default)]
-    within: Option<(String, u32)>,
-}
-
-impl Place {
-    fn parse(text: Option<&str>) -> Result<Self> {
-        let Some(text) = text else {
-            return Ok(Self::default());
-        };
-        serde_json::from_str(text).map_err(|_| {
-            Error::invalid(
-                "continue-from is not one that this call gave: leave it out to begin anew",
-            )
-        })
-    }
-
-    fn to_text(&self) -> Option<String> {
-        serde_json::to_string(self).ok()
-    }
-}
-
-/// Files of a workspace in order of parts and keys, as far as a call goes.
-struct Walk<'a> {
-    store: &'a Metered<'a>,
-    workspace: &'a dyn Workspace,
-    glob: Option<Glob>,
-    place: Place,
-    pages_left: usize,
-    problems: Vec<Problem>,
-}
-
-impl Walk<'_> {
-    /// The next page's files that fit, none hidden; none at the end. Whether the walk is at its end of
-    /// pages for this call is in `pages_left`.
-    fn next_files(&mut self) -> Result<Option<Vec<File>>> {
-        let mounts = self.workspace.mounts();
-        let Some(mount) = mounts.get(self.place.mount) else {
-            return Ok(None);
-        };
-        self.pages_left = self.pages_left.saturating_sub(1);
-        let request = Request::List(ListRequest {
-            prefix: mount.prefix.clone(),
-            start_after: Some(self.place.after.clone()).filter(|after| !after.is_empty()),
-            ..ListRequest::default()
-        });
-        let listing = match self.store.read(vec![request])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => listing,
-            Some(Err(error)) => return Err(error.about(&mount.prefix)),
-            _ => Listing::default(),
-        };
-        let mut files = Vec::new();
-        let last = listing.entries.last().map(|entry| entry.key.clone());
-        for entry in listing.entries {
-            match self.workspace.see(&entry.key) {
-                Some(located) => {
-                    let fits = self.glob.as_ref().is_none_or(|g| g.matches(&located.path));
-                    if fits {
-                        files.push(file(located, entry));
-                    }
-                }
-                None => self.problems.push(Problem::new(
-                    ProblemKind::Skipped,
-                    entry.key,
-                    "is not for this session to see",
-                )),
-            }
-        }
-        for skipped in listing.skipped {
-            let problem = Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause);
-            self.problems.push(problem);
-        }
-        if mount.behind {
-            self.without_hidden(&mut files)?;
-        }
-        match last.filter(|_| listing.cursor.is_some()) {
-            Some(last) => self.place.after = last,
-            None => {
-                self.place.mount += 1;
-                self.place.after = String::new();
-            }
-        }
-        Ok(Some(files))
-    }
-
-    /// Leave out files whose path leads to an earlier part of the workspace.
-    fn without_hidden(&self, files: &mut Vec<File>) -> Result<()> {
-        let mut keys = Vec::new();
-        for file in files.iter() {
-            keys.push(self.workspace.locate(&file.path)?.key);
-        }
-        let mut hidden = BTreeSet::new();
-        for (file, part) in files
-            .chunks(WAVE_REQUESTS_MAX)
-            .zip(keys.chunks(WAVE_REQUESTS_MAX))
-        {
-            let heads = part.iter().map(|key| Request::Head(key.clone())).collect();
-            for ((file, key), answer) in file.iter().zip(part).zip(self.store.read(heads)?) {
-                let there = answer.map_err(|error| error.about(key))?;
-                if matches!(there, Answer::Head(Some(_))) {
-                    hidden.insert(file.path.clone());
-                }
-            }
-        }
-        files.retain(|file| !hidden.contains(&file.path));
-        Ok(())
-    }
-}
 
 pub fn glob(
     store: &Metered<'_>,
@@ -140,38 +21,19 @@ pub fn glob(
     pattern: &str,
     continue_from: Option<String>,
 ) -> Result<GlobAnswer> {
-    let mut walk = Walk {
-        store,
-        workspace,
-        glob: Some(Glob::parse(pattern.strip_prefix("./").unwrap_or(pattern))?),
-        place: Place::parse(continue_from.as_deref())?,
-        pages_left: FILES_LIST_PAGES_MAX,
-        problems: Vec::new(),
-    };
+    let mut walk = Walk::new(store, workspace, Some(pattern), continue_from.as_deref())?;
     let mut found = Vec::new();
-    let mut ended = false;
-    // A page has at most as many files as a call gives, so that no page is cut.
-    while walk.pages_left > 0 && found.is_empty() && !ended {
-        let mut more = true;
-        while more && walk.pages_left > 0 && found.len() < FILES_GLOB_MAX {
-            let before = walk.place.clone();
-            match walk.next_files()? {
-                Some(files) if found.len() + files.len() > FILES_GLOB_MAX => {
-                    walk.place = before;
-                    more = false;
-                }
-                Some(files) => found.extend(files),
-                None => {
-                    ended = true;
-                    more = false;
-                }
-            }
-        }
+    // No page is larger than what there is room for, so that none is cut.
+    while let Some(room) = FILES_GLOB_MAX.checked_sub(found.len()).filter(|r| *r > 0) {
+        let Some(files) = walk.next_files(u32::try_from(room).ok())? else {
+            break;
+        };
+        found.extend(files);
     }
     Ok(GlobAnswer {
         files: found,
+        continue_from: walk.rest(&walk.place),
         problems: walk.problems,
-        continue_from: (!ended).then(|| walk.place.to_text()).flatten(),
         cost: store.cost(),
     })
 }
@@ -182,15 +44,8 @@ pub fn grep(
     request: &GrepRequest,
 ) -> Result<GrepAnswer> {
     let regex = expression(&request.pattern, request.ignore_case)?;
-    let glob = request.glob.as_deref().map(Glob::parse).transpose()?;
-    let mut walk = Walk {
-        store,
-        workspace,
-        glob,
-        place: Place::parse(request.continue_from.as_deref())?,
-        pages_left: FILES_LIST_PAGES_MAX,
-        problems: Vec::new(),
-    };
+    let continue_from = request.continue_from.as_deref();
+    let mut walk = Walk::new(store, workspace, request.glob.as_deref(), continue_from)?;
     let mut search = Search {
         regex,
         within: walk.place.within.take(),
@@ -201,44 +56,44 @@ pub fn grep(
         problems: Vec::new(),
     };
     let mut stopped = None;
-    let mut ended = false;
-    while stopped.is_none() && walk.pages_left > 0 {
+    while stopped.is_none() {
         let before = walk.place.clone();
-        match walk.next_files()? {
-            Some(files) => stopped = search.files(store, &before, files)?,
-            None => {
-                ended = true;
-                break;
-            }
-        }
+        let Some(files) = walk.next_files(None)? else {
+            break;
+        };
+        stopped = search.files(store, &before, files)?;
     }
-    let place = stopped.unwrap_or_else(|| walk.place.clone());
+    let continue_from = walk.rest(stopped.as_ref().unwrap_or(&walk.place));
     let mut problems = walk.problems;
     problems.append(&mut search.problems);
     if search.binary > 0 {
-        let message = format!("{} binary files were not searched", search.binary);
+        let message = format!("binary files that were not searched: {}", search.binary);
         problems.push(Problem::new(ProblemKind::Skipped, "", message));
     }
     Ok(GrepAnswer {
         matches: search.matches,
         files: search.files,
         problems,
-        continue_from: (!ended).then(|| place.to_text()).flatten(),
+        continue_from,
         cost: store.cost(),
     })
 }
 
 fn expression(pattern: &str, ignore_case: bool) -> Result<Regex> {
-    let refuse = |what: &str| Error::invalid(format!("the pattern {pattern:?} {what}"));
     if pattern.is_empty() || pattern.len() > FILES_PATTERN_BYTES_MAX {
-        return Err(refuse(&format!(
-            "has not 1 to {FILES_PATTERN_BYTES_MAX} bytes"
+        return Err(Error::invalid(format!(
+            "the pattern has {} bytes; it must have 1 to {FILES_PATTERN_BYTES_MAX}",
+            pattern.len()
         )));
     }
     RegexBuilder::new(pattern)
         .case_insensitive(ignore_case)
+        .size_limit(FILES_PATTERN_PROGRAM_BYTES_MAX)
         .build()
-        .map_err(|error| refuse(&format!("is no regular expression: {error}")))
+        .map_err(|error| {
+            let message = format!("the pattern {pattern:?} is no regular expression: {error}");
+            Error::invalid(message)
+        })
 }
 
 struct Search {
@@ -290,7 +145,11 @@ impl Search {
                 let key = file.key.clone();
                 match answer {
                     Ok(Answer::Blob(Some(blob))) => {
-                        if let Some(line) = self.file(file, &blob.body.into_bytes()) {
+                        let mut bytes = blob.body.into_bytes();
+                        if file.size_bytes > bytes.len() as u64 {
+                            back_to_character(&mut bytes);
+                        }
+                        if let Some(line) = self.file(file, &bytes) {
                             place.within = Some((key, line));
                             return Ok(Some(place));
                         }
@@ -317,7 +176,7 @@ impl Search {
             self.binary += 1;
             return None;
         }
-        self.files += u32::from(skip == 0);
+        self.files += 1;
         if file.size_bytes > bytes.len() as u64 {
             let message = format!(
                 "is {} bytes long; its first {} were searched",
@@ -327,11 +186,21 @@ impl Search {
             let problem = Problem::new(ProblemKind::Truncated, &file.key, message);
             self.problems.push(problem);
         }
-        let mut offset_bytes = 0;
-        let mut last_given = skip;
+        let (mut offset_bytes, mut last_given, mut damaged) = (0, skip, false);
         for (number, line) in (1..).zip(bytes.split_inclusive(|byte| *byte == b'\n')) {
             let text = String::from_utf8_lossy(line);
+            if matches!(text, Cow::Owned(_)) && !damaged {
+                damaged = true;
+                let message = "is not UTF-8; what cannot be read is searched as U+FFFD";
+                let problem = Problem::new(ProblemKind::Repaired, &file.key, message);
+                self.problems.push(problem.on_line(number));
+            }
             let text = text.trim_end_matches(['\n', '\r']);
+            // A byte order mark is before the first line, not in it.
+            let text = text
+                .strip_prefix('\u{feff}')
+                .filter(|_| number == 1)
+                .unwrap_or(text);
             if number > skip && self.regex.is_match(text) {
                 if self.matches.len() == FILES_GREP_MATCHES_MAX {
                     return Some(last_given);
@@ -340,13 +209,24 @@ impl Search {
                     path: file.path.clone(),
                     line: number,
                     offset_bytes,
-                    text: text.chars().take(FILES_LINE_CHARACTERS_MAX).collect(),
+                    text: shortened(text),
                 });
                 last_given = number;
             }
             offset_bytes += line.len() as u64;
         }
         None
+    }
+}
+
+/// A line as an answer holds it.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(FILES_LINE_CHARACTERS_MAX) {
+        None => line.to_owned(),
+        Some((end, _)) => {
+            let (kept, rest) = line.split_at_checked(end).unwrap_or((line, ""));
+            format!("{kept}… [{} more characters]", rest.chars().count())
+        }
     }
 }
 

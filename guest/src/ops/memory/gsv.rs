@@ -30,17 +30,22 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
     check_text(&request.text)?;
     let key = Place::DailyMemory { agent, date }.key();
     let section = memory_section::section(&request.text, request.at_ms, request.utc_offset_minutes);
-    let mut size_bytes = 0;
+    let mut size_bytes = None;
     let edited = edit(store, &key, &id, CONTENT_TYPE, |current: Current<'_>| {
         let file = current.body.unwrap_or_default();
-        size_bytes = file.len() as u64;
+        size_bytes = Some(file.len() as u64);
         if !current.knows_requests && memory_section::holds(file, &section) {
             return Ok(Change::Nothing);
         }
         let appended = memory_section::append(file, &section);
-        size_bytes = appended.len() as u64;
+        size_bytes = Some(appended.len() as u64);
         Ok(Change::Write(appended))
     })?;
+    // A repeat is known by its id, without a look at the body.
+    let size_bytes = match size_bytes.filter(|_| !edited.repeat) {
+        Some(size_bytes) => size_bytes,
+        None => size_of(store, &key)?,
+    };
     Ok(AppendAnswer {
         version: edited.version.unwrap_or_default(),
         repeat: edited.repeat || !edited.changed,
@@ -49,6 +54,15 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
         key,
         cost: store.cost(),
     })
+}
+
+fn size_of(store: &Metered<'_>, key: &str) -> Result<u64> {
+    let wave = vec![Request::Head(key.to_owned())];
+    match store.read(wave)?.into_iter().next() {
+        Some(Ok(Answer::Head(stat))) => Ok(stat.map_or(0, |stat| stat.size_bytes)),
+        Some(Err(error)) => Err(error.about(key)),
+        _ => Ok(0),
+    }
 }
 
 fn check_text(text: &str) -> Result<()> {

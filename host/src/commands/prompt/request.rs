@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
+use crate::commands::budget::{budget, parse};
+use crate::commands::clock::{moment, now_ms, offset};
 use crate::commands::environment::EnvironmentOptions;
 use crate::commands::exit::{Code, Failure};
 use crate::commands::home::Home;
@@ -69,41 +71,6 @@ pub struct RequestOptions {
     environment: EnvironmentOptions,
 }
 
-/// Milliseconds since 1970.
-fn moment(text: &str) -> Result<u64, String> {
-    let moment: jiff::Timestamp = text
-        .parse()
-        .map_err(|error| format!("{error}; write it like 2026-02-20T09:30:00Z"))?;
-    u64::try_from(moment.as_millisecond())
-        .map_err(|_| "moments before 1970 are not supported".to_owned())
-}
-
-/// Minutes east of Greenwich.
-fn offset(text: &str) -> Result<i32, String> {
-    let wrong =
-        || format!("{text:?} is no offset; write it like +01:00, -05:30, Z or 90 (minutes)");
-    if text == "Z" {
-        return Ok(0);
-    }
-    let Some((hours, minutes)) = text.split_once(':') else {
-        return text.parse().map_err(|_| wrong());
-    };
-    let (sign, hours) = match (hours.strip_prefix('-'), hours.strip_prefix('+')) {
-        (Some(hours), _) => (-1, hours),
-        (_, Some(hours)) => (1, hours),
-        _ => return Err(wrong()),
-    };
-    let figure = |text: &str| {
-        text.parse::<i32>()
-            .ok()
-            .filter(|_| text.len() == 2 && text.bytes().all(|b| b.is_ascii_digit()))
-    };
-    match (figure(hours), figure(minutes)) {
-        (Some(hours), Some(minutes)) if minutes < 60 => Ok(sign * (hours * 60 + minutes)),
-        _ => Err(wrong()),
-    }
-}
-
 fn titled_file(text: &str) -> Result<(String, PathBuf), String> {
     let (title, file) = text.split_once('=').ok_or("a section is TITLE=FILE")?;
     Ok((title.to_owned(), PathBuf::from(file)))
@@ -124,7 +91,7 @@ impl RequestOptions {
         set("now-ms", self.now.map(Value::from));
         set("utc-offset-minutes", self.utc_offset.map(Value::from));
         set("session-prompt", self.base.clone().map(Value::from));
-        set("budget", self.budget()?);
+        set("budget", self.budget.as_deref().map(budget).transpose()?);
         if let Some(file) = &self.tools {
             set(
                 "tools",
@@ -132,8 +99,7 @@ impl RequestOptions {
             );
         }
         if !request.contains_key("now-ms") {
-            let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-            request.insert("now-ms".into(), json!(u64::try_from(now.as_millis())?));
+            request.insert("now-ms".into(), json!(now_ms()?));
         }
         request
             .entry("utc-offset-minutes")
@@ -190,65 +156,8 @@ impl RequestOptions {
             ))),
         }
     }
-
-    /// A preset by name, else a policy from a file.
-    fn budget(&self) -> anyhow::Result<Option<Value>> {
-        let Some(budget) = &self.budget else {
-            return Ok(None);
-        };
-        let names_a_file = budget.ends_with(".json") || budget.contains(std::path::MAIN_SEPARATOR);
-        if !names_a_file {
-            return Ok(Some(json!({ "preset": budget })));
-        }
-        Ok(Some(
-            json!({ "custom": parse(&read_text(&PathBuf::from(budget))?, budget)? }),
-        ))
-    }
 }
 
 fn wrong(message: &str) -> anyhow::Error {
     Failure::new(Code::Invalid, message).into()
-}
-
-fn parse(text: &str, name: &str) -> anyhow::Result<Value> {
-    serde_json::from_str(text)
-        .map_err(|error| Failure::new(Code::Invalid, format!("{name} is not JSON: {error}")).into())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::{moment, offset};
-
-    #[test]
-    fn offsets() {
-        for (text, minutes) in [
-            ("Z", 0),
-            ("+01:00", 60),
-            ("-05:30", -330),
-            ("-330", -330),
-            ("90", 90),
-            ("+14:00", 840),
-        ] {
-            assert_eq!(offset(text), Ok(minutes), "{text}");
-        }
-        for text in [
-            "1:00",
-            "+1:00",
-            "+01:60",
-            "+01:0x",
-            "Europe/Berlin",
-            "",
-            "+:",
-        ] {
-            assert!(offset(text).is_err(), "{text}");
-        }
-    }
-
-    #[test]
-    fn moments() {
-        assert_eq!(moment("2026-02-20T09:30:00Z"), Ok(1_771_579_800_000));
-        assert_eq!(moment("2026-02-20T10:30:00+01:00"), Ok(1_771_579_800_000));
-        assert!(moment("2026-02-30T09:30:00Z").is_err());
-        assert!(moment("1969-12-31T23:59:59Z").is_err());
-    }
 }

@@ -56,9 +56,6 @@ pub struct Copy {
     /// Say what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
-    /// Objects under way at the same time; large ones are fewer, so that 128 MiB are enough for them
-    #[arg(long, value_name = "N", default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=1024))]
-    requests_at_once: u16,
 }
 
 /// What is told of single objects while the copy runs.
@@ -87,7 +84,7 @@ impl Copy {
             prefix: self.prefix.clone(),
             replace: self.replace,
             dry_run: self.dry_run,
-            objects_at_once: self.requests_at_once.into(),
+            objects_at_once: shared.bucket.requests_at_once,
         };
         let teller = Teller {
             copy: self,

@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use haversack_host::store::address::Address;
 use haversack_host::store::{BlobStore, MemoryStore};
 
 use super::super::Shared;
-use super::super::call::open_store;
 use super::super::exit::{Code, Failure};
+use super::super::open::open_store;
 
 type Opened = Arc<dyn BlobStore>;
 
@@ -52,10 +53,9 @@ pub fn open(
 
 /// The directory that an address names, if it names one.
 fn directory(location: &str) -> Option<PathBuf> {
-    match location.split_once("://") {
-        None => Some(PathBuf::from(location)),
-        Some(("file", path)) => Some(PathBuf::from(path)),
-        Some(_) => None,
+    match Address::parse(location) {
+        Ok(Address::Directory(path)) => Some(path),
+        _ => None,
     }
 }
 

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use rustix::fd::OwnedFd;
 
-use super::backoff::Backoff;
 use super::errors::failed;
 use super::stream::Stream;
 use super::{Disk, hop};
+use crate::store::backoff::Backoff;
 use crate::store::check::{self, error};
 use crate::store::key::shown;
 use crate::store::{BoxFuture, Error, ErrorCode, PutOptions, Upload};

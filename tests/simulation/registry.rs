@@ -1,0 +1,11 @@
+//! The exported operations that the simulation runs: every export that takes a request id is here, or
+//! `tests/tidy.rs` fails; and every name here is covered by a scenario, or the simulation fails.
+
+/// As `interface.function`, in order.
+pub const REGISTERED: &[&str] = &[
+    "files.edit",
+    "files.remove",
+    "files.rename",
+    "files.write",
+    "memory.append",
+];
