@@ -9,10 +9,14 @@
 use super::live::Live;
 use super::state::{self, Owner, change, step_id};
 use super::{AppendAnswer, AppendRequest};
-use crate::format::live_log::{close_id, close_line, message_id, message_line, request_of};
+use crate::format::live_log::{
+    What, close_id, close_line, message_id, message_line, parse, request_of,
+};
 use crate::format::message::Message;
 use crate::format::session_state::{Counters, ResetStage, SessionState};
-use crate::limits::{APPEND_SESSIONS_MAX, LOG_PAGE_BYTES_MAX, LOG_WINDOW_ENTRIES, NOW_MS_MAX};
+use crate::limits::{
+    APPEND_SESSIONS_MAX, LOG_APPEND_BYTES_MAX, LOG_APPEND_ENTRIES_MAX, NOW_MS_MAX,
+};
 use crate::protocol::log::{NewEntry, Segment};
 use crate::protocol::request::RequestId;
 use crate::store::{Metered, Store};
@@ -23,6 +27,8 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
     let owner = Owner::of(&request.home, &request.session_key)?;
     let id = RequestId::parse(&request.request_id)?;
     check_now(request.now_ms)?;
+    // Refused before anything is created.
+    state::session_id(&request.seed, &owner, &id)?;
     let call = Call {
         store: &store,
         owner: &owner,
@@ -32,6 +38,42 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
         now_ms: request.now_ms,
     };
     call.run(&request.seed)
+}
+
+/// Bring lines that came late to the log of a session that is over to the one that the key has now, as their
+/// own append would: under its id, so that both together do it once.
+pub fn bring(
+    store: &Metered<'_>,
+    owner: &Owner,
+    entries: Vec<NewEntry>,
+    now_ms: u64,
+) -> Result<()> {
+    let first = entries.first().and_then(|entry| request_of(&entry.id));
+    let Some(Ok(id)) = first.map(RequestId::parse) else {
+        // No append of ours: there is nobody who was told anything.
+        return Ok(());
+    };
+    let messages: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| message_in(&entry.bytes))
+        .collect();
+    let call = Call {
+        store,
+        owner,
+        id: &id,
+        used: used_by(&messages),
+        entries,
+        now_ms,
+    };
+    // The state is there, and so no seed is needed.
+    call.run("").map(|_| ())
+}
+
+fn message_in(line: &[u8]) -> Option<String> {
+    match parse(line.trim_ascii_end()).ok()?.what {
+        What::Message(json) => Some(json.to_owned()),
+        _ => None,
+    }
 }
 
 pub fn check_now(now_ms: u64) -> Result<()> {
@@ -44,6 +86,20 @@ pub fn check_now(now_ms: u64) -> Result<()> {
 }
 
 fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
+    let bytes: usize = messages
+        .iter()
+        .map(|message| message.len() + LINE_BYTES)
+        .sum();
+    let (count_max, bytes_max) = (LOG_APPEND_ENTRIES_MAX, LOG_APPEND_BYTES_MAX);
+    if messages.is_empty() {
+        return Err(Error::invalid("an append of no messages"));
+    }
+    if messages.len() > count_max || bytes > bytes_max {
+        return Err(Error::too_large(format!(
+            "an append of {} messages and {bytes} bytes, over {count_max} or {bytes_max}; append fewer at once, and              larger parts of a message as media",
+            messages.len()
+        )));
+    }
     let numbered = messages.iter().enumerate();
     let entries = numbered.map(|(number, message)| {
         let id = message_id(id.as_str(), number);
@@ -55,6 +111,9 @@ fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
     });
     entries.collect()
 }
+
+/// What a line has around its message, at most.
+const LINE_BYTES: usize = 128;
 
 fn used_by(messages: &[String]) -> Counters {
     let mut used = Counters::default();
@@ -89,7 +148,11 @@ impl Call<'_> {
         let mut late: Option<Segment> = None;
         for _ in 0..APPEND_SESSIONS_MAX {
             let state = state::load_or_create(self.store, self.owner, self.id, seed, self.now_ms)?;
-            if let Some(session) = self.archived_in(&state)? {
+            let (state, archived_in) = self.look_back(state)?;
+            if let Some(session) = archived_in {
+                if let Some(segment) = late.take() {
+                    self.delete(&segment)?;
+                }
                 return Ok(self.answer(session, true, problems));
             }
             let live = Live::of(self.store, self.owner, &state.session_id)?;
@@ -129,27 +192,38 @@ impl Call<'_> {
         ))
     }
 
-    /// The session before this one, if an earlier call with this id has appended to it.
-    fn archived_in(&self, state: &SessionState) -> Result<Option<String>> {
-        let before = state.previous.last();
-        if state.requests.iter().any(|id| id == self.id.as_str()) {
-            return Ok(before.cloned());
+    /// The session before this one, if an earlier call with this id has appended to it; and the state as it
+    /// is then. While that one is not archived its log is looked at, which holds as long as it is not deleted.
+    fn look_back(&self, mut state: SessionState) -> Result<(SessionState, Option<String>)> {
+        loop {
+            if state.requests.iter().any(|id| id == self.id.as_str()) {
+                let before = state.previous.last().cloned();
+                return Ok((state, before));
+            }
+            let reset = state.pending_reset();
+            let Some(reset) = reset.filter(|reset| reset.stage == ResetStage::Begun) else {
+                return Ok((state, None));
+            };
+            let old = reset.old.clone();
+            let live = Live::of(self.store, self.owner, &old)?;
+            live.log().close(&closing(self.id))?;
+            let holds = self.is_in(&live)?;
+            if holds == Some(true) {
+                return Ok((state, Some(old)));
+            }
+            let now = state::require(self.store, self.owner)?;
+            if now.pending_reset() == state.pending_reset() {
+                return Ok((now, None));
+            }
+            state = now;
         }
-        let Some(reset) = state
-            .pending_reset()
-            .filter(|reset| reset.stage == ResetStage::Begun)
-        else {
-            return Ok(None);
-        };
-        let live = Live::of(self.store, self.owner, &reset.old)?;
-        live.log().close(&closing(self.id))?;
-        let page = live.page(LOG_WINDOW_ENTRIES, LOG_PAGE_BYTES_MAX, None)?;
-        let ids = page.entries.iter().filter_map(|entry| entry.id.as_deref());
-        let holds = ids.filter_map(request_of).any(|id| id == self.id.as_str());
-        // What came late to the old log is in its page too, and goes the way of a first append.
-        let late = live.log().leftover()?.late;
-        let is_late = self.segment_in(&live, &late).is_some();
-        Ok((holds && !is_late).then(|| reset.old.clone()))
+    }
+
+    /// Whether a closed log has these lines for good; none when it is gone.
+    fn is_in(&self, live: &Live<'_>) -> Result<Option<bool>> {
+        let ids = live.log().folded_ids()?;
+        let is_in = |entry: &NewEntry| ids.as_ref().map(|ids| ids.contains(&entry.id));
+        Ok(self.entries.first().and_then(is_in))
     }
 
     fn segment_in(&self, live: &Live<'_>, segments: &[Segment]) -> Option<Segment> {
@@ -157,15 +231,20 @@ impl Call<'_> {
         live.log().find_segment(segments, &ids)
     }
 
+    /// What became of lines that were written to the log of a session that is over by now.
     fn settle(&self, live: &Live<'_>, now: &SessionState) -> Result<Settled> {
         if now.requests.iter().any(|id| id == self.id.as_str()) {
             return Ok(Settled::InArchive);
         }
         live.log().close(&closing(self.id))?;
+        // First what lies beside the log: what is not there any more is in it, or was brought on.
         let late = live.log().leftover()?.late;
-        Ok(match self.segment_in(live, &late) {
-            Some(segment) => Settled::Late(segment),
-            None => Settled::InArchive,
+        let Some(segment) = self.segment_in(live, &late) else {
+            return Ok(Settled::InArchive);
+        };
+        Ok(match self.is_in(live)? {
+            Some(true) => Settled::InArchive,
+            _ => Settled::Late(segment),
         })
     }
 

@@ -4,11 +4,15 @@
 //! is in. Knows no system.
 
 use super::append::NewEntry;
+use super::chain::{Chain, Piece};
 use super::fold::Fold;
 use super::head::HeadMetadata;
 use super::pending::{Glance, Segment, get};
 use super::{Log, hash96};
-use crate::limits::{CONFLICT_TRIES_MAX, LOG_CLOSE_FOLDS_MAX, LOG_HEAD_BYTES_MAX, LOG_TAIL_BYTES};
+use crate::limits::{
+    CONFLICT_TRIES_MAX, LOG_CLOSE_FOLDS_MAX, LOG_HEAD_BYTES_MAX, LOG_READ_TRIES_MAX,
+    LOG_TAIL_BYTES, LOG_WINDOW_BYTES, LOG_WINDOW_ENTRIES,
+};
 use crate::protocol::document::body_of;
 use crate::store::{Answer, Condition, PutOptions, StoreErrorCode};
 use crate::types::{Error, ErrorCode, Result};
@@ -151,6 +155,33 @@ impl Log<'_> {
             folded: folded.filter(|segment| !late.contains(segment)).collect(),
             late,
         })
+    }
+
+    /// The ids of the newest folded entries, as far back as repeats are looked for, oldest first; of a closed
+    /// log what is in it for good. None when it is not there any more.
+    pub fn folded_ids(&self) -> Result<Option<Vec<String>>> {
+        for _ in 0..LOG_READ_TRIES_MAX {
+            let glance = Glance::at(self, LOG_TAIL_BYTES)?;
+            let Some(head) = &glance.head else {
+                return Ok(None);
+            };
+            let previous = match head.metadata.as_ref() {
+                Some(metadata) => metadata.previous.clone(),
+                None if glance.is_single(self) => Vec::new(),
+                None => self.newest_sealed(Some(head))?.0,
+            };
+            let mut chain = Chain::of(Some(Piece::head(head, previous)));
+            chain.load(self, LOG_WINDOW_ENTRIES, LOG_WINDOW_BYTES, Vec::new())?;
+            if chain.moved {
+                continue;
+            }
+            let pieces = chain.pieces.iter().rev();
+            let entries = pieces.flat_map(|piece| piece.entries(self));
+            return Ok(Some(entries.filter_map(|(_, entry)| entry.id).collect()));
+        }
+        let key = self.keys.head();
+        let message = format!("{key} changed while it was read; try again");
+        Err(Error::new(ErrorCode::Unavailable, message).at(key))
     }
 
     /// The segment that these entries were appended as, as far as it is still there.

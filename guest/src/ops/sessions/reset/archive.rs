@@ -1,22 +1,19 @@
 //! S2: the old session's messages as they stand, in one archive, verified.
 
 use super::{Call, set_stage};
-use crate::format::live_log::{What, parse, request_of};
-use crate::format::session_state::ResetStage;
+use crate::format::live_log::{What, parse};
+use crate::format::session_state::{PendingReset, ResetStage};
 use crate::layout::archive::ArchiveKeys;
 use crate::layout::gsv::SessionId;
-use crate::limits::{
-    ARCHIVE_PIECE_RAW_BYTES_MAX, LOG_PAGE_BYTES_MAX, LOG_WINDOW_ENTRIES, REQUESTS_REMEMBERED,
-    RESET_PIECES_PER_CALL,
-};
+use crate::limits::{ARCHIVE_PIECE_RAW_BYTES_MAX, REQUESTS_REMEMBERED, RESET_PIECES_PER_CALL};
 use crate::ops::sessions::append::closing;
 use crate::ops::sessions::live::{Live, Standing};
-use crate::ops::sessions::state::Owner;
+use crate::ops::sessions::state::{self, Owner};
 use crate::protocol::archive::{Progress, RawSource, Run, Target, Totals, archive as make};
 use crate::protocol::log::{Closed, Forward, ForwardEntry, Position};
 use crate::protocol::request::RequestId;
 use crate::store::{Answer, Request};
-use crate::types::{Problem, ProblemKind, Result};
+use crate::types::{Error, ErrorCode, Result};
 
 /// What archives are.
 pub const CONTENT_TYPE: &str = "application/gzip";
@@ -27,15 +24,10 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
     let id = RequestId::parse(&reset.request_id)?;
     let live = Live::of(call.store, owner, &reset.old)?;
     let mut requests = Vec::new();
-    if live.log().close(&closing(&id))? == Closed::Gone {
-        let message =
-            "the live log is gone, so there is nothing to archive: it was deleted by hand";
-        let problem = Problem::new(ProblemKind::Unreadable, live.key(), message);
-        call.problems.push(problem);
-    } else {
-        let Some(forward) = Forward::of(live.log())? else {
-            return Ok(false);
-        };
+    let mut found = false;
+    if live.log().close(&closing(&id))? == Closed::Closed
+        && let Some(forward) = Forward::of(live.log())?
+    {
         let mut source = StandingMessages::of(forward, live.standing()?);
         let keys = ArchiveKeys::of_session(&owner.agent, &SessionId::parse(&reset.old)?);
         let metadata = |totals: &Totals| metadata_of(call, owner, totals);
@@ -45,15 +37,41 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
             origin: &reset.request_id,
             metadata: &metadata,
         };
-        let progress = make(call.store, &target, &mut source, RESET_PIECES_PER_CALL)?;
-        if matches!(progress, Progress::More { .. }) {
-            return Ok(false);
+        match make(call.store, &target, &mut source, RESET_PIECES_PER_CALL)? {
+            Progress::More { .. } => return Ok(false),
+            Progress::Nothing => {}
+            Progress::Done(_) => found = true,
         }
         requests = newest_requests(&live)?;
+    }
+    if !found {
+        let now = state::require(call.store, owner)?;
+        if now.pending_reset() != Some(&reset) {
+            // Another call has gone further, and may have deleted it by now.
+            return Ok(false);
+        }
+        if reset.counters.messages > 0 {
+            return Err(vanished(&live, owner, &reset));
+        }
     }
     set_stage(call.store, owner, &reset, ResetStage::Archived, requests)?;
     call.reset.stage = ResetStage::Archived;
     Ok(true)
+}
+
+/// Messages were counted, and none is there: nothing may be deleted.
+fn vanished(live: &Live<'_>, owner: &Owner, reset: &PendingReset) -> Error {
+    Error::new(
+        ErrorCode::Conflict,
+        format!(
+            "{} has no message any more, and {} were counted; nothing was deleted: restore it from a backup and \
+             call again, or, where it is lost for good, delete {}: the next message begins a new session",
+            live.key(),
+            reset.counters.messages,
+            owner.state_key()
+        ),
+    )
+    .at(live.key())
 }
 
 /// The metadata of the reference.
@@ -73,24 +91,15 @@ fn metadata_of(call: &Call<'_>, owner: &Owner, totals: &Totals) -> Vec<(String, 
     .into()
 }
 
-/// The request ids of the newest appends, oldest first.
+/// The request ids of the newest appends, oldest first. Those of the log itself are no appends.
 fn newest_requests(live: &Live<'_>) -> Result<Vec<String>> {
-    let page = live.page(LOG_WINDOW_ENTRIES, LOG_PAGE_BYTES_MAX, None)?;
-    let late = live.log().entries_of(&live.log().leftover()?.late)?;
-    let late: Vec<String> = late
-        .into_iter()
-        .flat_map(|(_, entries)| entries)
-        .map(|entry| entry.id)
-        .collect();
+    let ids = live.log().folded_ids()?.unwrap_or_default();
     let mut requests: Vec<String> = Vec::new();
-    for entry in page.entries.iter().rev() {
-        let is_message =
-            parse(&entry.content).is_ok_and(|line| matches!(line.what, What::Message(_)));
-        let id = entry
-            .id
-            .as_ref()
-            .filter(|id| is_message && !late.contains(id));
-        if let Some(request) = id.and_then(|id| request_of(id))
+    for id in ids.iter().rev() {
+        let numbered = id
+            .rsplit_once('.')
+            .filter(|(_, number)| number.parse::<u32>().is_ok());
+        if let Some((request, _)) = numbered
             && !requests.iter().any(|there| there == request)
         {
             requests.push(request.to_owned());

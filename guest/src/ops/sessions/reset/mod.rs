@@ -127,7 +127,6 @@ fn close_first(
     state.epoch += 1;
     state.counters = Counters::default();
     state.updated_ms = state.updated_ms.max(request.now_ms);
-    state.requests.clear();
     Ok(())
 }
 
@@ -241,7 +240,8 @@ fn set_stage(
         {
             now.stage = stage;
             if stage == ResetStage::Archived {
-                state.requests.clone_from(&requests);
+                state.requests.retain(|there| !requests.contains(there));
+                state.requests.extend(requests.iter().cloned());
             }
         }
         Ok(())

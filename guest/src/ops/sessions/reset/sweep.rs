@@ -2,8 +2,9 @@
 //! session first.
 
 use super::Call;
+use crate::ops::sessions::append::bring;
 use crate::ops::sessions::live::Live;
-use crate::ops::sessions::state::{self, Owner};
+use crate::ops::sessions::state::Owner;
 use crate::protocol::log::Segment;
 use crate::store::{Answer, ListRequest, Request};
 use crate::types::Result;
@@ -32,15 +33,10 @@ pub fn delete_log(call: &mut Call<'_>, owner: &Owner) -> Result<()> {
 
 /// To the session that the key has now, under their own ids and time, so that doing it twice is once.
 fn move_late(call: &Call<'_>, owner: &Owner, old: &Live<'_>, late: Vec<Segment>) -> Result<()> {
-    if late.is_empty() {
-        return Ok(());
-    }
-    let state = state::require(call.store, owner)?;
-    let new = Live::of(call.store, owner, &state.session_id)?;
     for segments in late.chunks(MOVED_AT_ONCE) {
         for (segment, entries) in old.log().entries_of(segments)? {
             if !entries.is_empty() {
-                new.log().append(&entries, segment.name.ms.get())?;
+                bring(call.store, owner, entries, segment.name.ms.get())?;
             }
             delete(call, vec![segment.key])?;
         }

@@ -1,0 +1,220 @@
+//! The end of a gsv session from outside: one archive, memories, media, and the next session.
+
+#[path = "support/bucket.rs"]
+mod bucket;
+#[path = "support/failing.rs"]
+mod failing;
+#[path = "support/talk.rs"]
+mod talk;
+
+use std::cell::Cell;
+
+use failing::Failing;
+use haversack_core::ops::sessions::*;
+use haversack_core::types::ErrorCode;
+use talk::*;
+
+#[test]
+fn a_reset_archives_once_and_begins_anew() {
+    for bucket in both() {
+        for number in 0..100 {
+            say(&bucket, number);
+        }
+        append(&bucket, &appending("a", &[answered("hi")], NOW + 500)).unwrap();
+        let before = status_of(&bucket);
+        let done = reset(&bucket, "reset-1").unwrap();
+        assert_eq!(done.step, ResetStep::Done);
+        assert_eq!(done.messages, Some(101));
+        assert_eq!(done.archived_session_id.as_ref(), Some(&before.session_id));
+        let [archive] = archives(&bucket).try_into().unwrap();
+        assert_eq!(done.archive.as_ref(), Some(&archive));
+        let expected: Vec<String> = (0..100)
+            .map(|n| text(&format!("m{n}")))
+            .chain([answered("hi")])
+            .collect();
+        assert_eq!(lines(&bucket, &archive), expected);
+        let metadata = bucket.objects.borrow()[&archive].options.clone();
+        assert_eq!(metadata.content_type.as_deref(), Some("application/gzip"));
+        let pairs: Vec<(&str, String)> = vec![
+            ("sessionKey", KEY.to_owned()),
+            ("sessionId", before.session_id.clone()),
+            ("agentId", "hera".to_owned()),
+            ("messageCount", "101".to_owned()),
+            ("archivedAt", (NOW + 1_000_000).to_string()),
+            ("inputTokens", "3".to_owned()),
+            ("outputTokens", "2".to_owned()),
+            ("totalTokens", "5".to_owned()),
+        ];
+        let pairs: Vec<(String, String)> =
+            pairs.into_iter().map(|(n, v)| (n.to_owned(), v)).collect();
+        assert_eq!(metadata.metadata, pairs);
+        // Of the old log nothing is left; the new one is there.
+        let left: Vec<String> = bucket
+            .keys("")
+            .into_iter()
+            .filter(|key| key.contains(&before.session_id))
+            .collect();
+        assert_eq!(left, std::slice::from_ref(&archive));
+        let after = status_of(&bucket);
+        assert_eq!(
+            (after.epoch, after.counts.messages, after.pending),
+            (1, 0, None)
+        );
+        assert_eq!(after.previous, std::slice::from_ref(&before.session_id));
+        let sent = bucket.bytes_sent.get();
+        let again = reset(&bucket, "reset-1").unwrap();
+        assert_eq!(again.step, ResetStep::Done);
+        assert_eq!(again.archived_session_id, Some(before.session_id));
+        assert_eq!((bucket.bytes_sent.get(), live(&bucket)), (sent, vec![]));
+        assert_eq!(reset(&bucket, "reset-2").unwrap().step, ResetStep::Nothing);
+        assert_eq!(
+            bucket.bytes_sent.get(),
+            sent,
+            "no messages, nothing is written"
+        );
+        // A repeat of what went into the archive is known.
+        let repeat = append(&bucket, &appending("m99", &[text("m99")], NOW + 99)).unwrap();
+        assert!(repeat.repeat);
+        assert_eq!(live(&bucket), Vec::<String>::new());
+        say(&bucket, 200);
+        assert_eq!(live(&bucket), ["m200"]);
+    }
+}
+
+#[test]
+fn media_go_with_their_session_unless_they_are_kept_or_the_next_ones() {
+    for bucket in both() {
+        let last = NOW + 10;
+        let named = insert_media(&bucket, 1, last + 50);
+        let kept = insert_media(&bucket, 2, NOW);
+        let orphan = insert_media(&bucket, 3, NOW);
+        let trigger = insert_media(&bucket, 4, last);
+        let other = "media/agent:hera:mainx/00000000-0000-4000-8000-000000000001.png";
+        bucket.insert(other, b"png");
+        append(
+            &bucket,
+            &appending(
+                "a",
+                &[showing(&named), showing(&kept), showing(other)],
+                last,
+            ),
+        )
+        .unwrap();
+        let request = ResetBeginRequest {
+            keep_media: vec![kept.clone()],
+            ..ending("reset-1")
+        };
+        let begun = reset_begin(&bucket, &request).unwrap();
+        assert_eq!(begun.step, ResetStep::Commit);
+        append(
+            &bucket,
+            &appending("b", &[showing(&trigger)], NOW + 2_000_000),
+        )
+        .unwrap();
+        let done = reset_commit(&bucket, &committing("reset-1")).unwrap();
+        assert_eq!(done.deleted_media, 2, "{named} {orphan}");
+        assert_eq!(
+            bucket.keys("media/"),
+            [kept.as_str(), trigger.as_str(), other]
+        );
+        assert_eq!(
+            read(&bucket, 10, None).unwrap().messages[0].json,
+            showing(&trigger)
+        );
+        let strange = ResetBeginRequest {
+            keep_media: vec![other.to_owned()],
+            ..ending("reset-2")
+        };
+        assert_eq!(
+            reset_begin(&bucket, &strange).unwrap_err().code,
+            ErrorCode::Invalid
+        );
+        let many = ResetBeginRequest {
+            keep_media: vec![kept.clone(); 257],
+            ..ending("reset-2")
+        };
+        assert_eq!(
+            reset_begin(&bucket, &many).unwrap_err().code,
+            ErrorCode::TooLarge
+        );
+    }
+}
+
+#[test]
+fn memories_are_asked_for_and_appended_once() {
+    for bucket in both() {
+        for number in 0..40 {
+            let long = format!("m{number} {}", "q".repeat(500));
+            append(
+                &bucket,
+                &appending(&format!("r{number}"), &[text(&long)], NOW + number),
+            )
+            .unwrap();
+        }
+        let request = ResetBeginRequest {
+            window_tokens: Some(8_000),
+            ..ending("reset-1")
+        };
+        let mut step = reset_begin(&bucket, &request).unwrap();
+        let (mut asked, mut seen) = (0, String::new());
+        while step.step == ResetStep::Ask {
+            seen.push_str(step.ask.as_ref().unwrap());
+            asked += 1;
+            let blank = ResetResumeRequest {
+                reply: " ".to_owned(),
+                ..resuming(&step)
+            };
+            assert!(reset_resume(&bucket, &blank).is_err());
+            step = reset_resume(&bucket, &resuming(&step)).unwrap();
+        }
+        assert!(asked > 3, "{asked}");
+        for number in 0..40 {
+            assert_eq!(seen.matches(&format!("m{number} q")).count(), 1, "{number}");
+        }
+        assert_eq!(step.step, ResetStep::Commit);
+        let commit = ResetCommitRequest {
+            state: step.state.clone(),
+            ..committing("reset-1")
+        };
+        for calls in 0..40 {
+            let failing = Failing {
+                inner: &bucket,
+                left: Cell::new(calls),
+                loses_an_answer: true,
+            };
+            let _ = reset_commit(&failing, &commit);
+        }
+        assert_eq!(
+            reset_commit(&bucket, &commit).unwrap().step,
+            ResetStep::Done
+        );
+        let memory =
+            String::from_utf8(bucket.bytes("agents/hera/memory/2026-02-20.md").unwrap()).unwrap();
+        assert_eq!(
+            memory
+                .matches("### Extracted from context compaction (09:30)")
+                .count(),
+            1
+        );
+        assert_eq!(memory.matches("- likes tea").count(), asked);
+        let strange = ResetCommitRequest {
+            state: Some("{}".to_owned()),
+            ..committing("reset-1")
+        };
+        assert_eq!(
+            reset_commit(&bucket, &strange).unwrap().step,
+            ResetStep::Done
+        );
+    }
+}
+
+fn resuming(step: &ResetAnswer) -> ResetResumeRequest {
+    ResetResumeRequest {
+        home: home(),
+        session_key: KEY.to_owned(),
+        request_id: step.request_id.clone(),
+        state: step.state.clone().unwrap(),
+        reply: "<summary>\nthey talked\n</summary>\n<memories>\n- likes tea\n</memories>"
+            .to_owned(),
+    }
+}
