@@ -68,11 +68,11 @@ concepts! {
     /// Ending a session and starting the next one.
     SessionReset "session-reset"        Works  Absent  Absent   Absent  Absent;
     /// Replacing old messages by a summary.
-    Compaction "compaction"             Later  Absent  NonGoal  Absent  Absent;
+    Compaction "compaction"             Works  Absent  NonGoal  Absent  Absent;
     /// Compressed copies of ended sessions.
     Archives "archives"                 Works  Absent  NonGoal  Absent  Absent;
     /// Attachments of messages.
-    Media "media"                       Later  Absent  Absent   Absent  Absent;
+    Media "media"                       Works  Absent  Absent   Absent  Absent;
     /// List, read, write, edit, search in a workspace.
     Files "files"                       Works  Later   Absent   Later   Absent;
     /// A directory and the store kept the same.
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn a_refusal_names_both_and_why() {
         for (system, concept, reason) in [
-            (System::Gsv, Concept::Compaction, "does not do it yet"),
+            (System::Moltbot, Concept::Sessions, "does not do it yet"),
             (System::Solven, Concept::Skills, "it does so for gsv"),
             (System::RunAgent, Concept::Skills, "gsv, moltbot, solven"),
             (System::RunAgent, Concept::Retention, "non-goal"),
@@ -180,24 +180,11 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_layouts_and_gsv() {
-        use Concept::{
-            Archives, Files, Memory, MemorySnapshot, Prompt, SessionReset, Sessions, Skills,
-        };
-        let of_gsv = [
-            Prompt,
-            Skills,
-            Memory,
-            MemorySnapshot,
-            Files,
-            Sessions,
-            SessionReset,
-            Archives,
-        ];
+    fn this_version_does_every_layout_and_all_of_gsv() {
         for system in System::ALL {
             for concept in Concept::ALL {
-                let works = *concept == Concept::Layout
-                    || (system == System::Gsv && of_gsv.contains(concept));
+                let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
+                let works = *concept == Concept::Layout || (system == System::Gsv && has_it);
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,

@@ -1,9 +1,11 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
 
+pub mod compaction;
 pub mod documents;
 pub mod files;
 pub mod layout;
 mod load;
+pub mod media;
 pub mod memory;
 mod moment;
 mod presence;
