@@ -131,3 +131,60 @@ pub const FILES_LINE_CHARACTERS_MAX: usize = 500;
 pub const FILES_PATTERN_BYTES_MAX: usize = 1_024;
 /// What it may compile to: each byte that is searched costs up to so much work.
 pub const FILES_PATTERN_PROGRAM_BYTES_MAX: usize = 256 << 10;
+
+/// Attachments in one plan, and blocks with base64 in one message.
+pub const MEDIA_ITEMS_MAX: usize = 256;
+/// Bytes of messages and keys in one call about media; base64 need not be in them.
+pub const MEDIA_ARGUMENT_BYTES_MAX: usize = 8 << 20;
+/// Media blocks in the messages of one `media.hydrate`.
+pub const MEDIA_HYDRATED_BLOCKS_MAX: usize = 1_024;
+/// Bytes of the seed that keys are drawn from.
+pub const MEDIA_SEED_BYTES_MIN: usize = 16;
+pub const MEDIA_SEED_BYTES_MAX: usize = 256;
+/// Bytes of an attachment's file name in its metadata; fits also where the store encodes it.
+pub const MEDIA_FILENAME_BYTES_MAX: usize = 512;
+pub const MEDIA_MIME_CHARACTERS_MAX: usize = 255;
+
+/// Earlier sessions that the state of a session key names.
+pub const SESSIONS_REMEMBERED: usize = 16;
+/// Characters of the seed that a session's id is made from.
+pub const SEED_CHARACTERS_MIN: usize = 16;
+/// Folds that closing a log does in one call: 48,000 segments.
+pub const LOG_CLOSE_FOLDS_MAX: usize = 1_000;
+/// Sealed pieces of a log that is read from its beginning.
+pub const LOG_PIECES_MAX: usize = 100_000;
+/// Messages of one page of a session's history, unless the caller says otherwise.
+pub const HISTORY_MESSAGES_DEFAULT: u32 = 100;
+/// Messages, and their bytes, that a session may stand at for `sessions.context`; more is to be compacted.
+pub const CONTEXT_MESSAGES_MAX: usize = 10_000;
+pub const CONTEXT_BYTES_MAX: u64 = 16 << 20;
+/// Sessions that follow each other while one append is on its way.
+pub const APPEND_SESSIONS_MAX: usize = 8;
+/// Sessions and archives in one page of a list; each is a request of a wave.
+pub const SESSIONS_PAGE_MAX: u32 = WAVE_REQUESTS_MAX as u32;
+/// Compressed bytes of archives without metadata that one page of a list counts.
+pub const SESSIONS_COUNTED_BYTES_MAX: u64 = 32 << 20;
+/// Pieces of an archive that one call of a reset makes, 64 MiB of messages; the next call goes on.
+pub const RESET_PIECES_PER_CALL: usize = 16;
+/// Media that a reset is told to keep.
+pub const RESET_KEEP_MEDIA_MAX: usize = 256;
+/// Messages of a page of a transcript, and their bytes unless a single one is larger.
+pub const TRANSCRIPT_MESSAGES_MAX: u32 = 1_000;
+pub const TRANSCRIPT_BYTES_MAX: u64 = 4 << 20;
+
+/// Messages since the last compaction that one compaction looks at; their facts lie in memory together.
+pub const COMPACTION_MESSAGES_MAX: usize = 200_000;
+/// Bytes of the log in one page, looking back from its end.
+pub const COMPACTION_PAGE_BYTES: u64 = 1 << 20;
+/// Bytes of the log that one question is made from, unless a single entry is larger.
+pub const COMPACTION_CHUNK_BYTES_MAX: u64 = 4 << 20;
+/// A summary, and the memories of one compaction.
+pub const COMPACTION_SUMMARY_BYTES_MAX: usize = 64 << 10;
+/// The state of a compaction between two calls.
+pub const COMPACTION_STATE_BYTES_MAX: usize = 1 << 20;
+/// Pieces that one commit archives before it answers; 32 MiB of messages, as they are read.
+pub const COMPACTION_PIECES_MAX: usize = 32;
+/// Bytes of the log that become one piece of the archive.
+pub const COMPACTION_PIECE_BYTES: u64 = 1 << 20;
+/// After so long without a call, a commit counts as given up. A call lasts 60 seconds at most.
+pub const COMPACTION_LEASE_MS: u64 = 120_000;

@@ -1,10 +1,12 @@
 //! haversack-core as a WebAssembly component: the only code with wit-bindgen. One file for each interface
 //! converts and forwards; there is no logic here.
 
+mod compaction;
 mod convert;
 mod documents;
 mod files;
 mod layout;
+mod media;
 mod memory;
 mod prompt;
 mod skills;

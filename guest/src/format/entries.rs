@@ -37,6 +37,17 @@ pub trait EntryFormat {
 
     /// What has to be written behind `end`, the last bytes of a log, so that an entry can follow.
     fn separator(&self, end: &[u8]) -> &'static [u8];
+
+    /// Whether a log of this kind begins with an entry that opens it: one that is not there is over, and
+    /// takes no entry.
+    fn is_opened(&self) -> bool {
+        false
+    }
+
+    /// Whether an entry of this content is the last of its log, which takes none behind it.
+    fn closes(&self, _content: &[u8]) -> bool {
+        false
+    }
 }
 
 /// JSON objects, one a line, with a string `id`, also inside `message`.

@@ -2,8 +2,9 @@
 //! and never printed: the line is kept, and is what gets written. Knows no session and no store.
 
 mod content;
-mod json;
+pub(super) mod json;
 mod log;
+mod media_blocks;
 #[cfg(test)]
 mod tests;
 
@@ -14,6 +15,7 @@ use serde_json::value::RawValue;
 use super::json_member::check_depth;
 pub use content::{Block, Content, Media, MediaKind, MediaSource};
 pub use log::{Entry, LineFault, Log, entries, read};
+pub use media_blocks::{MediaBlock, media_blocks, with_replaced};
 
 /// Who speaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,12 +96,7 @@ impl std::fmt::Display for Fault {
 impl<'a> Message<'a> {
     /// Read one line, `{"role":…}` or wrapped `{"message":{"role":…}}`.
     pub fn parse(line: &'a str) -> Result<Self, Fault> {
-        let outer = Members::of(line)?;
-        let inner = match (outer.role, outer.message) {
-            (None, Some(message)) if message.get().starts_with('{') => Members::of(message.get())?,
-            _ => outer,
-        };
-        Ok(inner.into_message(line))
+        Ok(Members::of_message(line)?.into_message(line))
     }
 
     /// The calls that an assistant asks for; none in any other role.
@@ -143,6 +140,15 @@ struct Members<'a> {
 }
 
 impl<'a> Members<'a> {
+    /// Of the message itself, wrapped or not.
+    fn of_message(line: &'a str) -> Result<Self, Fault> {
+        let outer = Self::of(line)?;
+        match (outer.role, outer.message) {
+            (None, Some(message)) if message.get().starts_with('{') => Self::of(message.get()),
+            _ => Ok(outer),
+        }
+    }
+
     fn of(json: &'a str) -> Result<Self, Fault> {
         let not_json = |error: serde_json::Error| Fault::NotJson(error.to_string());
         if !json.trim_start().starts_with('{') {

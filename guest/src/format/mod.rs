@@ -6,6 +6,8 @@ pub mod front_matter;
 pub mod gzip;
 pub mod json_member;
 pub mod jsonl;
+pub mod live_log;
 pub mod message;
+pub mod session_state;
 pub mod skill;
 pub mod text;

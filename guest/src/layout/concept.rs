@@ -64,15 +64,15 @@ concepts! {
     /// Refusing memory that looks like a secret.
     SecretCheck "secret-check"          Absent Absent  Absent   Absent  Later;
     /// Message logs of sessions.
-    Sessions "sessions"                 Later  Later   Absent   Absent  Absent;
+    Sessions "sessions"                 Works  Later   Absent   Absent  Absent;
     /// Ending a session and starting the next one.
-    SessionReset "session-reset"        Later  Absent  Absent   Absent  Absent;
+    SessionReset "session-reset"        Works  Absent  Absent   Absent  Absent;
     /// Replacing old messages by a summary.
-    Compaction "compaction"             Later  Absent  NonGoal  Absent  Absent;
+    Compaction "compaction"             Works  Absent  NonGoal  Absent  Absent;
     /// Compressed copies of ended sessions.
-    Archives "archives"                 Later  Absent  NonGoal  Absent  Absent;
+    Archives "archives"                 Works  Absent  NonGoal  Absent  Absent;
     /// Attachments of messages.
-    Media "media"                       Later  Absent  Absent   Absent  Absent;
+    Media "media"                       Works  Absent  Absent   Absent  Absent;
     /// List, read, write, edit, search in a workspace.
     Files "files"                       Works  Later   Absent   Later   Absent;
     /// A directory and the store kept the same.

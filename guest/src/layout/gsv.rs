@@ -37,6 +37,16 @@ pub fn sessions_prefix(agent: &AgentId) -> String {
     format!("agents/{agent}/sessions/")
 }
 
+/// Where the states of an agent's session keys lie, and nothing else: a key begins with `agent:{id}:`.
+pub fn session_states_prefix(agent: &AgentId) -> String {
+    format!("agents/{agent}/sessions/agent%3A{agent}%3A")
+}
+
+/// Where the parts of a session lie, in the order of their timestamps.
+pub fn session_parts_prefix(agent: &AgentId, session: &SessionId) -> String {
+    format!("agents/{agent}/sessions/{session}-part")
+}
+
 /// The media of one session, which a reset deletes: `media/agent:hera:main/`.
 pub fn media_prefix(session: &SessionKey) -> String {
     format!("media/{session}/")

@@ -1,11 +1,14 @@
 //! One file for each exported interface: load, transform, answer. The only code that touches the store.
 
+pub mod compaction;
 pub mod documents;
 pub mod files;
 pub mod layout;
 mod load;
+pub mod media;
 pub mod memory;
 mod moment;
 mod presence;
 pub mod prompt;
+pub mod sessions;
 pub mod skills;

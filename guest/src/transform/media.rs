@@ -62,25 +62,56 @@ fn essence(mime_type: &str) -> String {
     before.trim().to_ascii_lowercase()
 }
 
-/// How many bytes base64 of this length decodes to, by its length and its padding alone. Refuses a length
-/// that base64 never has.
-pub fn decoded_bytes(what: &str, base64: &str) -> Result<u64> {
-    let unpadded = base64.trim_end_matches('=');
-    let padding = base64.len() - unpadded.len();
-    let whole = (base64.len() as u64, unpadded.len() as u64);
+/// How long a text of base64 is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Base64Length {
+    /// All of them, `=` at the end included.
+    pub characters: u64,
+    /// How many `=` are at the end.
+    pub padding: u64,
+}
+
+impl Base64Length {
+    /// Of base64 as it stands between the quotes of a JSON string, where some writers escape the slash.
+    pub fn of(base64: &str) -> Self {
+        let escapes = base64.matches('\\').count();
+        let unpadded = base64.trim_end_matches('=');
+        Self {
+            characters: (base64.len() - escapes) as u64,
+            padding: (base64.len() - unpadded.len()) as u64,
+        }
+    }
+
+    /// What a host puts in the place of long base64: `base64:{characters}:{padding}`. None for anything
+    /// else; base64 has no colon.
+    pub fn of_stand_in(text: &str) -> Option<Self> {
+        let (characters, padding) = text.strip_prefix("base64:")?.split_once(':')?;
+        Some(Self {
+            characters: characters.parse().ok()?,
+            padding: padding.parse().ok()?,
+        })
+    }
+}
+
+/// How many bytes base64 of this length decodes to. Refuses a length that base64 never has.
+pub fn decoded_bytes(what: &str, base64: Base64Length) -> Result<u64> {
+    let Base64Length {
+        characters,
+        padding,
+    } = base64;
+    let unpadded = characters.saturating_sub(padding);
     let fits = match padding {
-        0 => whole.1 % 4 != 1,
-        1 | 2 => whole.0.is_multiple_of(4),
+        0 => characters % 4 != 1,
+        1 | 2 => characters.is_multiple_of(4) && characters > padding,
         _ => false,
     };
     if !fits {
         return Err(Error::invalid(format!(
-            "{what} is not base64: {} characters, {padding} of them `=` at the end; give the bytes' base64 \
-             whole, in one line",
-            base64.len()
+            "{what} is not base64: {characters} characters, {padding} of them `=` at the end; give the \
+             bytes' base64 whole, in one line"
         )));
     }
-    Ok(whole.1 / 4 * 3 + (whole.1 % 4).saturating_sub(1))
+    Ok(unpadded / 4 * 3 + (unpadded % 4).saturating_sub(1))
 }
 
 /// Refuse an attachment of more than [`MEDIA_BYTES_MAX`].
@@ -165,13 +196,40 @@ mod tests {
             ("QUI", 2),
             ("QUJDRA==", 4),
         ] {
-            assert_eq!(decoded_bytes("it", base64).unwrap(), bytes, "{base64}");
+            let length = Base64Length::of(base64);
+            assert_eq!(decoded_bytes("it", length).unwrap(), bytes, "{base64}");
         }
         for broken in ["Q", "Q=", "QQ=", "Q===", "QUJD=", "QUJDR", "===", "="] {
-            let error = decoded_bytes("photo.png", broken).unwrap_err();
+            let length = Base64Length::of(broken);
+            let error = decoded_bytes("photo.png", length).unwrap_err();
             assert_eq!(error.code, ErrorCode::Invalid, "{broken}");
             assert!(error.message.starts_with("photo.png"), "{}", error.message);
         }
+    }
+
+    #[test]
+    fn a_length_is_told_by_the_text_or_a_stand_in() {
+        let length = |characters, padding| Base64Length {
+            characters,
+            padding,
+        };
+        assert_eq!(Base64Length::of("QU\\/=="), length(5, 2));
+        assert_eq!(
+            Base64Length::of_stand_in("base64:35000000:1"),
+            Some(length(35_000_000, 1))
+        );
+        for other in [
+            "",
+            "base64:",
+            "base64:1",
+            "base64:1:x",
+            "base64:-1:0",
+            "QUJD",
+        ] {
+            assert_eq!(Base64Length::of_stand_in(other), None, "{other}");
+        }
+        let more_padding_than_characters = length(1, 2);
+        assert!(decoded_bytes("it", more_padding_than_characters).is_err());
     }
 
     #[test]
@@ -182,7 +240,8 @@ mod tests {
             "A".repeat((bytes * 4).div_ceil(3)) + &padding
         };
         for (bytes, fits) in [(limit - 1, true), (limit, true), (limit + 1, false)] {
-            let size_bytes = decoded_bytes("it", &base64(bytes)).unwrap();
+            let length = Base64Length::of(&base64(bytes));
+            let size_bytes = decoded_bytes("it", length).unwrap();
             assert_eq!(size_bytes, bytes as u64);
             assert_eq!(check_size("it", size_bytes).is_ok(), fits, "{bytes}");
         }

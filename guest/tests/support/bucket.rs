@@ -114,7 +114,8 @@ impl Bucket {
                 }
             })),
             Request::List(list) => {
-                let after = list.cursor.clone().unwrap_or_default();
+                let after = list.cursor.clone().or(list.start_after.clone());
+                let after = after.unwrap_or_default();
                 let mut listing = Listing::default();
                 for (key, object) in objects.range(list.prefix.clone()..) {
                     if !key.starts_with(&list.prefix) {
@@ -165,7 +166,14 @@ impl Store for Bucket {
         self.bytes_sent
             .set(self.bytes_sent.get() + bytes.len() as u64);
         let mut whole = self.bytes(key).unwrap_or_default();
-        assert_eq!(whole.len() as u64, at_bytes, "one caller, no race");
+        if whole.len() as u64 != at_bytes {
+            return Err(StoreError {
+                code: StoreErrorCode::Conflict,
+                message: "another size".to_owned(),
+                retry_after_ms: None,
+                current: Some(whole.len().to_string()),
+            });
+        }
         whole.extend(bytes);
         self.insert(key, &whole);
         Ok(whole.len() as u64)

@@ -103,7 +103,7 @@ impl<'a> Content<'a> {
 }
 
 impl<'a> Block<'a> {
-    fn of(value: &'a RawValue) -> Self {
+    pub(super) fn of(value: &'a RawValue) -> Self {
         let members = Members::of(value.get());
         members
             .known_block()

@@ -20,7 +20,10 @@ use crate::types::{Error, Problem, ProblemKind, Result};
 const CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
 
 pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer> {
-    let store = Metered::new(store);
+    append_section(&Metered::new(store), request)
+}
+
+pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<AppendAnswer> {
     let agent = AgentId::parse(&request.home.id)?;
     let id = RequestId::parse(&request.request_id)?;
     let date = moment::day("at-ms", request.at_ms, request.utc_offset_minutes)?;
@@ -28,7 +31,7 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
     let key = Place::DailyMemory { agent, date }.key();
     let section = memory_section::section(&request.text, request.at_ms, request.utc_offset_minutes);
     let mut size_bytes = None;
-    let edited = edit(&store, &key, &id, CONTENT_TYPE, |current: Current<'_>| {
+    let edited = edit(store, &key, &id, CONTENT_TYPE, |current: Current<'_>| {
         let file = current.body.unwrap_or_default();
         size_bytes = Some(file.len() as u64);
         if !current.knows_requests && memory_section::holds(file, &section) {

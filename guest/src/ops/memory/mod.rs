@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::layout::System;
 use crate::layout::concept::{Concept, require};
 use crate::ops::prompt::Budget;
-use crate::store::Store;
+use crate::store::{Metered, Store};
 use crate::transform::truncate::Cut;
 use crate::types::{Cost, Home, Problem, Result};
 
@@ -39,6 +39,11 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
     let system = System::parse(&request.home.system)?;
     require(system, Concept::Memory)?;
     gsv::append(store, request)
+}
+
+/// As [`append`], for a gsv agent, within a call that does more.
+pub(crate) fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<AppendAnswer> {
+    gsv::append_section(store, request)
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -34,6 +34,9 @@ impl Log<'_> {
     /// Append `entries` in order, all of them or none. `ms` is the time of the first message itself, so
     /// that a repeat has the same name; ids are what a repeat is known by.
     ///
+    /// A log that is closed takes nothing: where there is one file that is a `conflict`; elsewhere the segment
+    /// stays beside the log, and who appends to logs that are closed has to look (`close.rs`).
+    ///
     /// Errors: `invalid` for no entries, an entry whose bytes are not one whole entry with its id, or an id
     /// that was used for other bytes; `too-large` over 256 entries or 4 MiB; those of the store, after
     /// which a repeat does no harm.
@@ -46,7 +49,7 @@ impl Log<'_> {
     }
 
     /// The bytes of all entries, once they are known to read back as they are.
-    fn check(&self, entries: &[NewEntry]) -> Result<Vec<u8>> {
+    pub(super) fn check(&self, entries: &[NewEntry]) -> Result<Vec<u8>> {
         let key = self.keys.head();
         if entries.is_empty() {
             return Err(Error::invalid(format!("{key}: an append of no entries")).at(key));

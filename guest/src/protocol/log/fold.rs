@@ -69,6 +69,9 @@ impl Log<'_> {
     /// in between is `Stopped`.
     pub fn fold(&self) -> Result<Fold> {
         let mut glance = Glance::at(self, LOG_HEAD_BYTES_MAX)?;
+        if glance.is_closed(self) {
+            return Ok(Fold::Nothing);
+        }
         self.learn_version(&mut glance)?;
         let metadata = match self.metadata_of(&glance)? {
             Some(metadata) => metadata,
@@ -126,34 +129,15 @@ impl Log<'_> {
         fresh: Fresh,
         left: usize,
     ) -> Result<Fold> {
-        let mut next = HeadMetadata {
-            gone: batch
-                .iter()
-                .map(|segment| gone_hash(&segment.name))
-                .collect(),
-            batches: metadata.batches + 1,
-            ..metadata.clone()
+        let mut next = match self.make_room(glance, &metadata)? {
+            Ok(next) => next,
+            Err(error) => return Ok(Fold::Stopped(error)),
         };
-        let mut body = Vec::new();
-        let mut sealed = None;
-        if let Some(head) = glance.head.as_ref().filter(|h| h.stat.size_bytes > 0) {
-            let foreign = head.metadata.is_none();
-            let full = metadata.batches >= LOG_HEAD_BATCHES_MAX
-                || head.stat.size_bytes >= LOG_HEAD_BYTES_MAX;
-            if foreign || full {
-                let name = SealedName::new(metadata.first, &seal_hash(&head.stat))?;
-                if let Err(error) = self.seal(head, &name, &metadata)? {
-                    return Ok(Fold::Stopped(error));
-                }
-                // How many entries a head from elsewhere has is not known without reading it: counted as one.
-                next.first = metadata.first + metadata.entries.max(1);
-                (next.entries, next.batches) = (0, 1);
-                next.previous = metadata.previous_with(name.clone());
-                sealed = Some(self.keys.sealed(&name));
-            } else {
-                body.clone_from(&head.tail);
-            }
-        }
+        let names = batch.iter().map(|segment| gone_hash(&segment.name));
+        next.metadata.gone = names.collect();
+        next.metadata.batches += 1;
+        let (mut body, sealed) = (next.body, next.sealed);
+        let mut next = next.metadata;
         body.extend_from_slice(&fresh.bytes);
         next.entries += fresh.entries as u64;
         let options = PutOptions {
@@ -173,8 +157,42 @@ impl Log<'_> {
         Ok(Fold::Done(folded(batch, fresh, sealed, left)))
     }
 
+    /// What a new head begins with: the bytes of this one, or none after it was sealed because it is full or
+    /// comes from elsewhere. The inner error is a seal that failed.
+    pub(super) fn make_room(
+        &self,
+        glance: &Glance,
+        metadata: &HeadMetadata,
+    ) -> Result<std::result::Result<NextHead, Error>> {
+        let mut next = NextHead {
+            metadata: metadata.clone(),
+            body: Vec::new(),
+            sealed: None,
+        };
+        let Some(head) = glance.head.as_ref().filter(|h| h.stat.size_bytes > 0) else {
+            return Ok(Ok(next));
+        };
+        let foreign = head.metadata.is_none();
+        let full =
+            metadata.batches >= LOG_HEAD_BATCHES_MAX || head.stat.size_bytes >= LOG_HEAD_BYTES_MAX;
+        if !foreign && !full {
+            next.body.clone_from(&head.tail);
+            return Ok(Ok(next));
+        }
+        let name = SealedName::new(metadata.first, &seal_hash(&head.stat))?;
+        if let Err(error) = self.seal(head, &name, metadata)? {
+            return Ok(Err(error));
+        }
+        // How many entries a head from elsewhere has is not known without reading it: counted as one.
+        next.metadata.first = metadata.first + metadata.entries.max(1);
+        (next.metadata.entries, next.metadata.batches) = (0, 0);
+        next.metadata.previous = metadata.previous_with(name.clone());
+        next.sealed = Some(self.keys.sealed(&name));
+        Ok(Ok(next))
+    }
+
     /// Ask for the head's version where a store that appends gave none with the range.
-    fn learn_version(&self, glance: &mut Glance) -> Result<()> {
+    pub(super) fn learn_version(&self, glance: &mut Glance) -> Result<()> {
         let Some(head) = glance.head.as_mut().filter(|h| h.stat.version.is_empty()) else {
             return Ok(());
         };
@@ -190,7 +208,7 @@ impl Log<'_> {
 
     /// The head's metadata; those of a head from elsewhere name what is sealed already. None when the
     /// store gave no version to hold on to, or the head changed while it was asked for.
-    fn metadata_of(&self, glance: &Glance) -> Result<Option<HeadMetadata>> {
+    pub(super) fn metadata_of(&self, glance: &Glance) -> Result<Option<HeadMetadata>> {
         if glance.version().is_some_and(str::is_empty) {
             return Ok(None);
         }
@@ -346,6 +364,14 @@ impl Log<'_> {
         }
         fresh
     }
+}
+
+/// A head that is being written.
+pub(super) struct NextHead {
+    pub metadata: HeadMetadata,
+    pub body: Vec<u8>,
+    /// The piece that the head before it became.
+    pub sealed: Option<String>,
 }
 
 /// Says what was sealed, so that whoever seals the same head writes the same object.

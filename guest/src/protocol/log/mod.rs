@@ -10,8 +10,10 @@
 
 mod append;
 mod chain;
+mod close;
 mod cursor;
 mod fold;
+mod forward;
 mod head;
 mod pending;
 mod read;
@@ -20,7 +22,10 @@ mod single;
 use sha2::{Digest, Sha256};
 
 pub use append::{Appended, NewEntry};
+pub use close::{Closed, Leftover};
 pub use fold::{Fold, Folded};
+pub use forward::{Forward, ForwardEntry, ForwardRun, Position};
+pub use pending::Segment;
 pub use read::{LogEntry, Page, ReadOptions};
 
 use crate::format::entries::EntryFormat;

@@ -126,6 +126,16 @@ impl Glance {
         segments.filter(open).cloned().collect()
     }
 
+    /// Whether the last folded entry closes the log.
+    pub fn is_closed(&self, log: &Log<'_>) -> bool {
+        self.head.as_ref().is_some_and(|head| {
+            let content = head.tail.trim_ascii_end();
+            let begin = content.iter().rposition(|byte| *byte == b'\n');
+            let last = content.get(begin.map_or(0, |at| at + 1)..);
+            last.is_some_and(|last| log.format.closes(last))
+        })
+    }
+
     /// Whether this is the single file of a store that appends: nothing has ever been a segment.
     pub fn is_single(&self, log: &Log<'_>) -> bool {
         self.segments.is_empty() && self.metadata().is_none() && log.store.appends()

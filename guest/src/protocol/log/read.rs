@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::Log;
 use super::chain::{Chain, Piece};
 use super::cursor::{Cursor, entry_hash};
+use super::forward::Position;
 use super::pending::{Glance, Segment, get};
 use crate::format::entries::Entry;
 use crate::layout::log::{SealedName, SegmentName};
@@ -35,6 +36,8 @@ pub struct LogEntry {
     pub content: Vec<u8>,
     /// Why it is none, where it cannot be read.
     pub problem: Option<&'static str>,
+    /// Where it stands for good; none while it is pending.
+    pub position: Option<Position>,
 }
 
 /// A page of history, oldest entry first.
@@ -415,6 +418,15 @@ fn page_of(sequence: Vec<Item<'_>>, older: bool, options: &ReadOptions) -> (Page
         content: item.entry.content().to_vec(),
         id: item.entry.id,
         problem: item.entry.problem,
+        position: match item.at {
+            Cursor::Folded {
+                first, end_bytes, ..
+            } => Some(Position {
+                first,
+                offset_bytes: end_bytes,
+            }),
+            Cursor::Pending { .. } => None,
+        },
     });
     let page = Page {
         entries: entries.collect(),

@@ -30,6 +30,10 @@ impl Log<'_> {
             }
             let mut end = End::of(self, glance.head.as_ref())?;
             let missing = self.missing(&end, entries)?;
+            let gone = self.format.is_opened() && glance.head.is_none();
+            if gone || (glance.is_closed(self) && !missing.is_empty()) {
+                return Err(self.over());
+            }
             if missing.is_empty() {
                 return Ok(Appended {
                     repeat: last.is_none(),

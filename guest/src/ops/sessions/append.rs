@@ -1,0 +1,227 @@
+//! Appending messages to whatever session a key has now. The line in the log is the commit; a session that
+//! is reset meanwhile neither loses it nor gets it twice. Counting follows.
+//!
+//! After writing the state is looked at again. While it names the same session the line is before the close
+//! of its log, because a reset first changes the state and then closes. Else the old log is closed by whoever
+//! comes first, and says whether the line is in it (then it is in the archive) or came late (then it goes to
+//! the new session).
+
+use super::live::Live;
+use super::state::{self, Owner, change, step_id};
+use super::{AppendAnswer, AppendRequest};
+use crate::format::live_log::{close_id, close_line, message_id, message_line, request_of};
+use crate::format::message::Message;
+use crate::format::session_state::{Counters, ResetStage, SessionState};
+use crate::limits::{APPEND_SESSIONS_MAX, LOG_PAGE_BYTES_MAX, LOG_WINDOW_ENTRIES, NOW_MS_MAX};
+use crate::protocol::log::{NewEntry, Segment};
+use crate::protocol::request::RequestId;
+use crate::store::{Metered, Store};
+use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
+
+pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer> {
+    let store = Metered::new(store);
+    let owner = Owner::of(&request.home, &request.session_key)?;
+    let id = RequestId::parse(&request.request_id)?;
+    check_now(request.now_ms)?;
+    let call = Call {
+        store: &store,
+        owner: &owner,
+        id: &id,
+        entries: entries_of(&id, &request.messages)?,
+        used: used_by(&request.messages),
+        now_ms: request.now_ms,
+    };
+    call.run(&request.seed)
+}
+
+pub fn check_now(now_ms: u64) -> Result<()> {
+    if now_ms <= NOW_MS_MAX {
+        return Ok(());
+    }
+    Err(Error::invalid(format!(
+        "now-ms is {now_ms}; it must be milliseconds since 1970 before the year 10000"
+    )))
+}
+
+fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
+    let numbered = messages.iter().enumerate();
+    let entries = numbered.map(|(number, message)| {
+        let id = message_id(id.as_str(), number);
+        let bytes = message_line(&id, message).map_err(|mut error| {
+            error.message = format!("message {}: {}", number + 1, error.message);
+            error
+        })?;
+        Ok(NewEntry { id, bytes })
+    });
+    entries.collect()
+}
+
+fn used_by(messages: &[String]) -> Counters {
+    let mut used = Counters::default();
+    for message in messages {
+        let usage = Message::parse(message)
+            .ok()
+            .and_then(|message| message.usage);
+        let usage = usage.unwrap_or_default();
+        used.add(usage.input, usage.output, usage.total_tokens);
+    }
+    used
+}
+
+struct Call<'a> {
+    store: &'a Metered<'a>,
+    owner: &'a Owner,
+    id: &'a RequestId,
+    entries: Vec<NewEntry>,
+    used: Counters,
+    now_ms: u64,
+}
+
+/// What became of lines in the log of a session that is over.
+enum Settled {
+    InArchive,
+    Late(Segment),
+}
+
+impl Call<'_> {
+    fn run(&self, seed: &str) -> Result<AppendAnswer> {
+        let mut problems = Vec::new();
+        let mut late: Option<Segment> = None;
+        for _ in 0..APPEND_SESSIONS_MAX {
+            let state = state::load_or_create(self.store, self.owner, self.id, seed, self.now_ms)?;
+            if let Some(session) = self.archived_in(&state)? {
+                return Ok(self.answer(session, true, problems));
+            }
+            let live = Live::of(self.store, self.owner, &state.session_id)?;
+            let appended = match live.log().append(&self.entries, self.now_ms) {
+                Ok(appended) => appended,
+                Err(error) if error.code == ErrorCode::Conflict => {
+                    let now = state::require(self.store, self.owner)?;
+                    if now.session_id == state.session_id {
+                        return Err(error);
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            problems.extend(appended.problems);
+            let now = self.count(&state, &mut problems)?;
+            if let Some(segment) = late.take() {
+                self.delete(&segment)?;
+            }
+            if now.session_id == state.session_id {
+                return Ok(self.answer(state.session_id, appended.repeat, problems));
+            }
+            match self.settle(&live, &now)? {
+                Settled::InArchive => {
+                    return Ok(self.answer(state.session_id, appended.repeat, problems));
+                }
+                Settled::Late(segment) => late = Some(segment),
+            }
+        }
+        Err(Error::new(
+            ErrorCode::Unavailable,
+            format!(
+                "{} began {APPEND_SESSIONS_MAX} sessions while one append was on its way; repeat it with the same \
+                 request id",
+                self.owner.key
+            ),
+        ))
+    }
+
+    /// The session before this one, if an earlier call with this id has appended to it.
+    fn archived_in(&self, state: &SessionState) -> Result<Option<String>> {
+        let before = state.previous.last();
+        if state.requests.iter().any(|id| id == self.id.as_str()) {
+            return Ok(before.cloned());
+        }
+        let Some(reset) = state
+            .pending_reset()
+            .filter(|reset| reset.stage == ResetStage::Begun)
+        else {
+            return Ok(None);
+        };
+        let live = Live::of(self.store, self.owner, &reset.old)?;
+        live.log().close(&closing(self.id))?;
+        let page = live.page(LOG_WINDOW_ENTRIES, LOG_PAGE_BYTES_MAX, None)?;
+        let ids = page.entries.iter().filter_map(|entry| entry.id.as_deref());
+        let holds = ids.filter_map(request_of).any(|id| id == self.id.as_str());
+        // What came late to the old log is in its page too, and goes the way of a first append.
+        let late = live.log().leftover()?.late;
+        let is_late = self.segment_in(&live, &late).is_some();
+        Ok((holds && !is_late).then(|| reset.old.clone()))
+    }
+
+    fn segment_in(&self, live: &Live<'_>, segments: &[Segment]) -> Option<Segment> {
+        let ids: Vec<String> = self.entries.iter().map(|entry| entry.id.clone()).collect();
+        live.log().find_segment(segments, &ids)
+    }
+
+    fn settle(&self, live: &Live<'_>, now: &SessionState) -> Result<Settled> {
+        if now.requests.iter().any(|id| id == self.id.as_str()) {
+            return Ok(Settled::InArchive);
+        }
+        live.log().close(&closing(self.id))?;
+        let late = live.log().leftover()?.late;
+        Ok(match self.segment_in(live, &late) {
+            Some(segment) => Settled::Late(segment),
+            None => Settled::InArchive,
+        })
+    }
+
+    fn delete(&self, segment: &Segment) -> Result<()> {
+        for answer in self.store.delete(vec![segment.key.clone()])? {
+            answer.map_err(|error| error.about(&segment.key))?;
+        }
+        Ok(())
+    }
+
+    /// Count what was used and answer the state as it is behind that. A count that fails is a problem and no
+    /// failure, because the messages are in.
+    fn count(&self, before: &SessionState, problems: &mut Vec<Problem>) -> Result<SessionState> {
+        let step = step_id(self.id, &format!("count {}", before.session_id))?;
+        let counted = change(self.store, self.owner, &step, |state| {
+            if state.session_id == before.session_id {
+                let counters = &mut state.counters;
+                counters.messages = counters.messages.saturating_add(self.used.messages);
+                counters.input_tokens =
+                    counters.input_tokens.saturating_add(self.used.input_tokens);
+                counters.output_tokens = counters
+                    .output_tokens
+                    .saturating_add(self.used.output_tokens);
+                counters.total_tokens =
+                    counters.total_tokens.saturating_add(self.used.total_tokens);
+                state.updated_ms = state.updated_ms.max(self.now_ms);
+            }
+            Ok(())
+        });
+        match counted {
+            Ok(counted) => Ok(counted.state),
+            Err(error) => {
+                let message = format!("the messages are in, and were not counted: {error}");
+                let key = self.owner.state_key();
+                problems.push(Problem::new(ProblemKind::Skipped, key, message));
+                state::require(self.store, self.owner)
+            }
+        }
+    }
+
+    fn answer(&self, session_id: String, repeat: bool, problems: Vec<Problem>) -> AppendAnswer {
+        AppendAnswer {
+            session_id,
+            ids: self.entries.iter().map(|entry| entry.id.clone()).collect(),
+            repeat,
+            problems,
+            cost: self.store.cost(),
+        }
+    }
+}
+
+/// The line that closes a log under this request.
+pub fn closing(id: &RequestId) -> NewEntry {
+    let id = close_id(id.as_str());
+    NewEntry {
+        bytes: close_line(&id),
+        id,
+    }
+}

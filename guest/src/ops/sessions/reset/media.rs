@@ -1,0 +1,158 @@
+//! S4: the media of the old session go: those its messages name, and those that nobody names and that lay
+//! there before its last activity. What the new session names, or the caller keeps, stays.
+
+use super::Call;
+use crate::format::live_log::{What, parse};
+use crate::format::message::{MediaSource, Message};
+use crate::layout::gsv::{Place, media_prefix};
+use crate::limits::{LOG_PAGE_BYTES_MAX, LOG_PAGE_ENTRIES_MAX, WAVE_REQUESTS_MAX};
+use crate::ops::sessions::live::Live;
+use crate::ops::sessions::state::Owner;
+use crate::protocol::log::Forward;
+use crate::store::{Answer, Entry, ListRequest, Listing, Request, Stat};
+use crate::types::{Problem, ProblemKind, Result};
+
+/// Bytes of the log that are looked through at once.
+const RUN_BYTES: u64 = 4 << 20;
+
+/// Delete them; answers whether all are gone.
+pub fn delete(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
+    let prefix = media_prefix(&owner.key);
+    if page_of(call, &prefix, None)?.entries.is_empty() {
+        return Ok(true);
+    }
+    let mut kept = call.reset.keep_media.clone();
+    kept.extend(named_by_the_new(call, owner)?);
+    delete_named(call, owner, &kept)?;
+    delete_orphans(call, &prefix, &kept)?;
+    Ok(true)
+}
+
+/// Media in a line of the log, under this session key.
+fn named_in(owner: &Owner, content: &[u8]) -> Vec<String> {
+    let Ok(line) = parse(content) else {
+        return Vec::new();
+    };
+    let What::Message(json) = line.what else {
+        return Vec::new();
+    };
+    let Ok(message) = Message::parse(json) else {
+        return Vec::new();
+    };
+    let stored = message.media().filter_map(|media| match &media.source {
+        MediaSource::Stored(key) => Some(key.clone().into_owned()),
+        _ => None,
+    });
+    let is_own = |key: &String| matches!(Place::parse(key), Some(Place::Media { session, .. }) if session == owner.key);
+    stored.filter(is_own).collect()
+}
+
+/// The newest messages of the new session: the one that triggered the reset among them.
+fn named_by_the_new(call: &Call<'_>, owner: &Owner) -> Result<Vec<String>> {
+    let live = Live::of(call.store, owner, &call.reset.new)?;
+    let page = live.page(LOG_PAGE_ENTRIES_MAX, LOG_PAGE_BYTES_MAX, None)?;
+    let entries = page.entries.iter();
+    Ok(entries
+        .flat_map(|entry| named_in(owner, &entry.content))
+        .collect())
+}
+
+fn delete_named(call: &mut Call<'_>, owner: &Owner, kept: &[String]) -> Result<()> {
+    let live = Live::of(call.store, owner, &call.reset.old)?;
+    let Some(forward) = Forward::of(live.log())? else {
+        return Ok(());
+    };
+    let mut at = None;
+    loop {
+        let run = forward.run_at(at, RUN_BYTES)?;
+        let entries = run.entries.iter();
+        let mut named: Vec<String> = entries
+            .flat_map(|entry| named_in(owner, &entry.content))
+            .filter(|key| !kept.contains(key))
+            .collect();
+        named.sort();
+        named.dedup();
+        // A name that nothing lies under deletes nothing, and is not counted.
+        for keys in named.chunks(WAVE_REQUESTS_MAX) {
+            let heads = keys.iter().map(|key| Request::Head(key.clone())).collect();
+            let there = call.store.read(heads)?;
+            let keys = keys.iter().zip(there);
+            let keys = keys.filter(|(_, head)| !matches!(head, Ok(Answer::Head(None))));
+            delete_keys(call, keys.map(|(key, _)| key.clone()).collect())?;
+        }
+        at = run.next;
+        if at.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn delete_orphans(call: &mut Call<'_>, prefix: &str, kept: &[String]) -> Result<()> {
+    let mut cursor = None;
+    loop {
+        let listing = page_of(call, prefix, cursor)?;
+        for entries in listing.entries.chunks(WAVE_REQUESTS_MAX) {
+            let heads = entries.iter().map(|entry| Request::Head(entry.key.clone()));
+            let answers = call.store.read(heads.collect())?;
+            let mut orphans = Vec::new();
+            for (entry, answer) in entries.iter().zip(answers) {
+                let Answer::Head(Some(stat)) = answer.map_err(|error| error.about(&entry.key))?
+                else {
+                    continue;
+                };
+                let is_media = matches!(Place::parse(&entry.key), Some(Place::Media { .. }));
+                let is_older = uploaded_ms(call, entry, &stat) < call.reset.last_activity_ms;
+                if is_media && is_older && !kept.contains(&entry.key) {
+                    orphans.push(entry.key.clone());
+                }
+            }
+            delete_keys(call, orphans)?;
+        }
+        cursor = listing.cursor;
+        if cursor.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+/// By the metadata of the reference; by the store's clock where they are gone or no number.
+fn uploaded_ms(call: &mut Call<'_>, entry: &Entry, stat: &Stat) -> u64 {
+    let mut metadata = stat.metadata.iter();
+    let value = metadata.find(|(name, _)| name.eq_ignore_ascii_case("uploadedAt"));
+    let Some((_, value)) = value else {
+        return stat.modified_ms;
+    };
+    value.trim().parse().unwrap_or_else(|_| {
+        let message = format!(
+            "its metadata uploadedAt is {value:?}, and no number; the store's time was taken"
+        );
+        let problem = Problem::new(ProblemKind::Repaired, &entry.key, message);
+        call.problems.push(problem);
+        stat.modified_ms
+    })
+}
+
+fn page_of(call: &Call<'_>, prefix: &str, cursor: Option<String>) -> Result<Listing> {
+    let list = Request::List(ListRequest {
+        prefix: prefix.to_owned(),
+        cursor,
+        ..ListRequest::default()
+    });
+    match call.store.read(vec![list])?.into_iter().next() {
+        Some(Ok(Answer::Listing(listing))) => Ok(listing),
+        Some(Err(error)) => Err(error.about(prefix)),
+        _ => Ok(Listing::default()),
+    }
+}
+
+fn delete_keys(call: &mut Call<'_>, keys: Vec<String>) -> Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    let answers = call.store.delete(keys.clone())?;
+    for (key, answer) in keys.iter().zip(answers) {
+        answer.map_err(|error| error.about(key))?;
+        call.deleted_media += 1;
+    }
+    Ok(())
+}

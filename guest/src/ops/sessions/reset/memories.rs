@@ -1,0 +1,241 @@
+//! S3: what is worth remembering of the old session, asked of the caller's model chunk by chunk and appended
+//! to the day of its last activity.
+
+use serde::{Deserialize, Serialize};
+
+use super::Call;
+use super::archive::StandingMessages;
+use crate::format::live_log::{What, parse};
+use crate::format::message::Message;
+use crate::format::text::decode;
+use crate::layout::gsv::{Date, Place};
+use crate::limits::{MEMORY_TEXT_BYTES_MAX, WORKSPACE_FILE_BYTES_MAX};
+use crate::ops::load;
+use crate::ops::memory::{AppendRequest, append_section};
+use crate::ops::sessions::ResetCommitRequest;
+use crate::ops::sessions::live::Live;
+use crate::ops::sessions::state::Owner;
+use crate::protocol::log::{Forward, Position};
+use crate::store::{BodyKind, GetRequest, Range, Request};
+use crate::transform::compaction::chunk::{Position as ChunkPosition, next_chunk};
+use crate::transform::compaction::reply;
+use crate::transform::compaction::request::{Ask, request};
+use crate::transform::compaction::{Tier, Window};
+use crate::types::{Error, Problem, ProblemKind, Result};
+
+/// The number of this format; another one is refused.
+const FORMAT: u64 = 1;
+
+/// What the caller holds between two calls, as JSON.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+struct Conversation {
+    format: u64,
+    /// Of the session that is archived: a conversation of another one is refused.
+    session_id: String,
+    window_tokens: u64,
+    utc_offset_minutes: i32,
+    /// Where the next chunk begins: a run of the log, a message in it, an offset in its text. None when
+    /// everything was asked.
+    next: Option<(Option<String>, usize, usize)>,
+    /// The reply so far; what the next chunk goes on from.
+    summary: Option<String>,
+    memories: String,
+}
+
+pub fn window(tokens: u64) -> Result<Window> {
+    Window::new(tokens)
+}
+
+/// The first question.
+pub fn first(
+    call: &mut Call<'_>,
+    owner: &Owner,
+    window: Window,
+    utc_offset_minutes: i32,
+) -> Result<()> {
+    let conversation = Conversation {
+        format: FORMAT,
+        session_id: call.reset.old.clone(),
+        window_tokens: window.tokens(),
+        utc_offset_minutes,
+        next: Some((None, 0, 0)),
+        ..Conversation::default()
+    };
+    ask(call, owner, conversation)
+}
+
+/// The question after a reply; none when it was the last one.
+pub fn next(call: &mut Call<'_>, owner: &Owner, state: &str, reply: &str) -> Result<()> {
+    let mut conversation = Conversation::parse(state, &call.reset.old)?;
+    let reply = reply::parse(reply).map_err(|empty| {
+        Error::invalid(format!(
+            "{empty}; or commit with the state as it is, without the rest"
+        ))
+    })?;
+    if reply.is_torn {
+        let message = "the model's reply ends before its tags do; it was taken as far as it goes";
+        let problem = Problem::new(ProblemKind::Truncated, owner.state_key(), message);
+        call.problems.push(problem);
+    }
+    if let Some(memories) = &reply.memories {
+        if !conversation.memories.is_empty() {
+            conversation.memories.push('\n');
+        }
+        conversation.memories.push_str(memories);
+    }
+    conversation.summary = Some(reply.summary);
+    ask(call, owner, conversation)
+}
+
+fn ask(call: &mut Call<'_>, owner: &Owner, mut conversation: Conversation) -> Result<()> {
+    let window = window(conversation.window_tokens)?;
+    if let Some((position, message, offset_bytes)) = conversation.next.take() {
+        let from = ChunkPosition {
+            message,
+            offset_bytes,
+        };
+        let chunk = chunk(call, owner, position, from, window)?;
+        if let Some((text, next)) = chunk {
+            let memories = of_the_day(call, owner, conversation.utc_offset_minutes)?;
+            let question = request(
+                &Ask {
+                    previous_summary: conversation.summary.as_deref(),
+                    memories_of_the_day: memories.as_deref(),
+                    conversation: &text,
+                    extract_memories: true,
+                },
+                window,
+            );
+            for cut in question.cut {
+                let message = format!(
+                    "{}: {} of {} bytes are in the question",
+                    cut.what, cut.kept_bytes, cut.total_bytes
+                );
+                let problem = Problem::new(ProblemKind::Truncated, owner.state_key(), message);
+                call.problems.push(problem);
+            }
+            conversation.next = next;
+            call.ask = Some(question.prompt);
+        }
+    }
+    call.state = Some(serde_json::to_string(&conversation).unwrap_or_default());
+    Ok(())
+}
+
+type Next = Option<(Option<String>, usize, usize)>;
+
+/// The next chunk that says something, and where the one behind it begins. A chunk ends with its run of the
+/// log.
+fn chunk(
+    call: &Call<'_>,
+    owner: &Owner,
+    mut position: Option<String>,
+    mut from: ChunkPosition,
+    window: Window,
+) -> Result<Option<(String, Next)>> {
+    let live = Live::of(call.store, owner, &call.reset.old)?;
+    let Some(forward) = Forward::of(live.log())? else {
+        return Ok(None);
+    };
+    let standing = StandingMessages::of(forward, live.standing()?);
+    loop {
+        let at = position.as_deref().map(Position::parse).transpose()?;
+        let run = standing.messages_at(at)?;
+        let entries = run
+            .entries
+            .iter()
+            .filter_map(|entry| match parse(&entry.content) {
+                Ok(line) => match line.what {
+                    What::Message(json) => Some(json),
+                    _ => None,
+                },
+                Err(_) => None,
+            });
+        let lines = run.summary.as_deref().into_iter().chain(entries);
+        let messages = lines
+            .filter_map(|json| Message::parse(json).ok())
+            .skip(from.message);
+        let chunk = next_chunk(messages, from, Tier::Full, window);
+        let behind = match chunk.next {
+            Some(next) => Some((position.clone(), next.message, next.offset_bytes)),
+            None => run.next.map(|next| (Some(next.to_text()), 0, 0)),
+        };
+        if !chunk.text.is_empty() {
+            return Ok(Some((chunk.text, behind)));
+        }
+        match run.next {
+            Some(next) => {
+                position = Some(next.to_text());
+                from = ChunkPosition::default();
+            }
+            None => return Ok(None),
+        }
+    }
+}
+
+/// What the day of the last activity has noted already; none when it has no file.
+fn of_the_day(call: &Call<'_>, owner: &Owner, utc_offset_minutes: i32) -> Result<Option<String>> {
+    let Some(date) = Date::at(call.reset.last_activity_ms, utc_offset_minutes) else {
+        return Ok(None);
+    };
+    let agent = owner.agent.clone();
+    let key = Place::DailyMemory { agent, date }.key();
+    let get = Request::Get(GetRequest {
+        key: key.clone(),
+        range: Range::Last(WORKSPACE_FILE_BYTES_MAX),
+        kind: BodyKind::Text,
+    });
+    let answer = call.store.read(vec![get])?.into_iter().next();
+    let blob = load::blob(answer, &key)?;
+    Ok(blob.map(|blob| decode(blob.body.into_bytes()).text))
+}
+
+/// Append what was gathered, under the reset's request id, on the day of the last activity.
+pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
+    let Some(state) = &commit.state else {
+        return Ok(());
+    };
+    let conversation = Conversation::parse(state, &call.reset.old)?;
+    let mut text = conversation.memories;
+    if text.trim().is_empty() {
+        return Ok(());
+    }
+    if text.len() > MEMORY_TEXT_BYTES_MAX {
+        let end = text.floor_char_boundary(MEMORY_TEXT_BYTES_MAX);
+        text.truncate(end);
+        let message = format!("the memories were cut at {MEMORY_TEXT_BYTES_MAX} bytes");
+        let problem = Problem::new(ProblemKind::Truncated, &call.reset.old, message);
+        call.problems.push(problem);
+    }
+    let answer = append_section(
+        call.store,
+        &AppendRequest {
+            home: commit.home.clone(),
+            request_id: call.reset.request_id.clone(),
+            at_ms: call.reset.last_activity_ms,
+            utc_offset_minutes: conversation.utc_offset_minutes,
+            text,
+        },
+    )?;
+    call.problems.extend(answer.problems);
+    Ok(())
+}
+
+impl Conversation {
+    fn parse(text: &str, session_id: &str) -> Result<Self> {
+        let refuse = |cause: String| {
+            Error::invalid(format!(
+                "the state is not what the step before answered ({cause}); pass that, or begin again"
+            ))
+        };
+        let read: Self = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        if read.format != FORMAT {
+            return Err(refuse(format!("its format is {}", read.format)));
+        }
+        if read.session_id != session_id {
+            return Err(refuse(format!("it is of session {}", read.session_id)));
+        }
+        Ok(read)
+    }
+}
