@@ -9,6 +9,7 @@ mod layout;
 mod media;
 mod memory;
 mod prompt;
+mod sessions;
 mod skills;
 mod store;
 mod types;

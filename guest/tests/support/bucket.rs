@@ -116,24 +116,35 @@ impl Bucket {
             Request::List(list) => {
                 let after = list.cursor.clone().or(list.start_after.clone());
                 let after = after.unwrap_or_default();
+                let limit = list.limit.map_or(1_000, |limit| limit as usize).min(1_000);
                 let mut listing = Listing::default();
                 for (key, object) in objects.range(list.prefix.clone()..) {
-                    if !key.starts_with(&list.prefix) {
+                    let Some(rest) = key.strip_prefix(&list.prefix) else {
                         break;
-                    }
-                    if *key <= after {
+                    };
+                    let folded = rest.split_once('/').filter(|_| list.delimiter);
+                    let folded = folded.map(|(name, _)| format!("{}{name}/", list.prefix));
+                    let passed = match (&folded, &list.cursor) {
+                        (Some(folded), Some(cursor)) => folded <= cursor,
+                        _ => *key <= after,
+                    };
+                    if passed || (folded.is_some() && listing.prefixes.last() == folded.as_ref()) {
                         continue;
                     }
-                    if listing.entries.len() == 1_000 {
-                        listing.cursor = listing.entries.last().map(|e: &Entry| e.key.clone());
+                    if listing.entries.len() + listing.prefixes.len() == limit {
+                        let entry = listing.entries.last().map(|e: &Entry| e.key.clone());
+                        listing.cursor = entry.max(listing.prefixes.last().cloned());
                         break;
                     }
-                    listing.entries.push(Entry {
-                        key: key.clone(),
-                        size_bytes: object.bytes.len() as u64,
-                        modified_ms: object.version,
-                        version: Some(object.version.to_string()),
-                    });
+                    match folded {
+                        Some(folded) => listing.prefixes.push(folded),
+                        None => listing.entries.push(Entry {
+                            key: key.clone(),
+                            size_bytes: object.bytes.len() as u64,
+                            modified_ms: object.version,
+                            version: Some(object.version.to_string()),
+                        }),
+                    }
                 }
                 Answer::Listing(listing)
             }

@@ -44,7 +44,7 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
     // A repeat is known by its id, without a look at the body.
     let size_bytes = match size_bytes.filter(|_| !edited.repeat) {
         Some(size_bytes) => size_bytes,
-        None => size_of(&store, &key)?,
+        None => size_of(store, &key)?,
     };
     Ok(AppendAnswer {
         version: edited.version.unwrap_or_default(),

@@ -9,10 +9,13 @@
 use super::live::Live;
 use super::state::{self, Owner, change, step_id};
 use super::{AppendAnswer, AppendRequest};
-use crate::format::live_log::{close_id, close_line, message_id, message_line, request_of};
+use crate::format::live_log::{close_id, close_line, message_id, message_line};
 use crate::format::message::Message;
 use crate::format::session_state::{Counters, ResetStage, SessionState};
-use crate::limits::{APPEND_SESSIONS_MAX, LOG_PAGE_BYTES_MAX, LOG_WINDOW_ENTRIES, NOW_MS_MAX};
+use crate::limits::{
+    APPEND_SESSIONS_MAX, LOG_APPEND_BYTES_MAX, LOG_APPEND_ENTRIES_MAX, LOG_PAGE_BYTES_MAX,
+    LOG_WINDOW_ENTRIES, NOW_MS_MAX,
+};
 use crate::protocol::log::{NewEntry, Segment};
 use crate::protocol::request::RequestId;
 use crate::store::{Metered, Store};
@@ -23,6 +26,8 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
     let owner = Owner::of(&request.home, &request.session_key)?;
     let id = RequestId::parse(&request.request_id)?;
     check_now(request.now_ms)?;
+    // Refused before anything is created.
+    state::session_id(&request.seed, &owner, &id)?;
     let call = Call {
         store: &store,
         owner: &owner,
@@ -44,6 +49,20 @@ pub fn check_now(now_ms: u64) -> Result<()> {
 }
 
 fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
+    let bytes: usize = messages
+        .iter()
+        .map(|message| message.len() + LINE_BYTES)
+        .sum();
+    let (count_max, bytes_max) = (LOG_APPEND_ENTRIES_MAX, LOG_APPEND_BYTES_MAX);
+    if messages.is_empty() {
+        return Err(Error::invalid("an append of no messages"));
+    }
+    if messages.len() > count_max || bytes > bytes_max {
+        return Err(Error::too_large(format!(
+            "an append of {} messages and {bytes} bytes, over {count_max} or {bytes_max}; append fewer at once, and              larger parts of a message as media",
+            messages.len()
+        )));
+    }
     let numbered = messages.iter().enumerate();
     let entries = numbered.map(|(number, message)| {
         let id = message_id(id.as_str(), number);
@@ -55,6 +74,9 @@ fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
     });
     entries.collect()
 }
+
+/// What a line has around its message, at most.
+const LINE_BYTES: usize = 128;
 
 fn used_by(messages: &[String]) -> Counters {
     let mut used = Counters::default();
@@ -144,8 +166,11 @@ impl Call<'_> {
         let live = Live::of(self.store, self.owner, &reset.old)?;
         live.log().close(&closing(self.id))?;
         let page = live.page(LOG_WINDOW_ENTRIES, LOG_PAGE_BYTES_MAX, None)?;
-        let ids = page.entries.iter().filter_map(|entry| entry.id.as_deref());
-        let holds = ids.filter_map(request_of).any(|id| id == self.id.as_str());
+        let is_own = |id: &String| self.entries.iter().any(|entry| entry.id == *id);
+        let holds = page
+            .entries
+            .iter()
+            .any(|entry| entry.id.as_ref().is_some_and(is_own));
         // What came late to the old log is in its page too, and goes the way of a first append.
         let late = live.log().leftover()?.late;
         let is_late = self.segment_in(&live, &late).is_some();
