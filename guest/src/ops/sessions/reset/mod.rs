@@ -38,7 +38,7 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
         return Ok(Call::idle(&store, &id, None).answer(ResetStep::Nothing));
     };
     let state = match begun(&state, &id, &new)? {
-        Some(answer) => return Ok(Call::over(&store, &id, &state, &answer).answer(ResetStep::Done)),
+        Some(old) => return done(&store, &owner, &id, &state, &old),
         None if state.pending_reset().is_some() => state,
         None => {
             let live = Live::of(&store, &owner, &state.session_id)?;
@@ -54,7 +54,7 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
             if changed.repeat
                 && let Some(old) = begun(&changed.state, &id, &new)?
             {
-                return Ok(Call::over(&store, &id, &changed.state, &old).answer(ResetStep::Done));
+                return done(&store, &owner, &id, &changed.state, &old);
             }
             changed.state
         }
@@ -170,7 +170,7 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
     let Some(reset) = state.pending_reset().cloned() else {
         // It came to its end, here or elsewhere.
         let old = state.previous.last().cloned().unwrap_or_default();
-        return Ok(Call::over(&store, &id, &state, &old).answer(ResetStep::Done));
+        return done(&store, &owner, &id, &state, &old);
     };
     check_request(&reset, &request.request_id)?;
     let mut call = Call::of(&store, &reset);
@@ -194,6 +194,22 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
         }
         Ok(())
     })?;
+    Ok(call.answer(ResetStep::Done))
+}
+
+/// The reset from `old` on is over; empty when there was none.
+fn done(
+    store: &Metered<'_>,
+    owner: &Owner,
+    id: &RequestId,
+    state: &SessionState,
+    old: &str,
+) -> Result<ResetAnswer> {
+    let mut call = Call::idle(store, id, Some(state));
+    if !old.is_empty() {
+        old.clone_into(&mut call.reset.old);
+        call.learn_archive(owner)?;
+    }
     Ok(call.answer(ResetStep::Done))
 }
 
@@ -291,13 +307,6 @@ impl<'a> Call<'a> {
                 stage: ResetStage::Begun,
             },
         )
-    }
-
-    /// The reset from `old` on is over.
-    fn over(store: &'a Metered<'a>, id: &RequestId, state: &SessionState, old: &str) -> Self {
-        let mut call = Self::idle(store, id, Some(state));
-        old.clone_into(&mut call.reset.old);
-        call
     }
 
     /// A question, or none left: then the commit is next.
