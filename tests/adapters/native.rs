@@ -1,7 +1,9 @@
 //! Calls the core's Rust functions directly, over the recording memory store.
 
 use anyhow::{Context, Result};
-use haversack_core::ops::{documents, files, layout, memory, prompt, skills};
+use haversack_core::ops::{
+    compaction, documents, files, layout, media, memory, prompt, sessions, skills,
+};
 use haversack_core::store::Store;
 use haversack_core::types;
 use serde::Serialize;
@@ -39,6 +41,16 @@ impl Adapter for Native {
 fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
     let mut a = Arguments::of(args)?;
     let answer = match call {
+        "compaction.should-compact" => {
+            settled(compaction::should_compact(store, &a.take("conditions")?))
+        }
+        "compaction.begin" => settled(compaction::begin(store, &a.take("request")?)),
+        "compaction.resume" => {
+            let (session, state): (_, String) = (a.take("session")?, a.take("state")?);
+            let reply = a.take("reply")?;
+            settled(compaction::resume(store, &session, &state, &reply))
+        }
+        "compaction.commit" => settled(compaction::commit(store, &a.take("request")?)),
         "documents.set-member" => {
             let (document, pointer): (String, String) = (a.take("document")?, a.take("pointer")?);
             let value: String = a.take("value")?;
@@ -97,11 +109,34 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             let (view, key): (_, String) = (a.take("view")?, a.take("key")?);
             settled(layout::view_path(&view, &key))
         }
+        "media.plan" => {
+            let items: Vec<media::Item> = a.take("items")?;
+            settled(media::plan(&a.take("origin")?, &items))
+        }
+        "media.plan-message" => {
+            let message: String = a.take("message")?;
+            settled(media::plan_message(&a.take("origin")?, &message))
+        }
+        "media.hydrate" => {
+            let messages: Vec<String> = a.take("messages")?;
+            settled(media::hydrate(store, &a.take("session")?, &messages))
+        }
+        "media.discard" => settled(media::discard(store, &a.take("request")?)),
         "memory.append" => settled(memory::append(store, &a.take("request")?)),
         "memory.snapshot" => settled(memory::snapshot(store, &a.take("request")?)),
         "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),
+        "sessions.append" => settled(sessions::append(store, &a.take("request")?)),
+        "sessions.history" => settled(sessions::history(store, &a.take("request")?)),
+        "sessions.context" => settled(sessions::context(store, &a.take("request")?)),
+        "sessions.status" => settled(sessions::status(store, &a.take("request")?)),
+        "sessions.list" => settled(sessions::list(store, &a.take("request")?)),
+        "sessions.due" => settled(sessions::due(store, &a.take("request")?)),
+        "sessions.reset-begin" => settled(sessions::reset_begin(store, &a.take("request")?)),
+        "sessions.reset-resume" => settled(sessions::reset_resume(store, &a.take("request")?)),
+        "sessions.reset-commit" => settled(sessions::reset_commit(store, &a.take("request")?)),
+        "sessions.transcript" => settled(sessions::transcript(store, &a.take("request")?)),
         "skills.catalogue" => settled(skills::catalogue(store, &a.take("request")?)),
         "skills.read" => {
             let (home, skill): (_, String) = (a.take("home")?, a.take("skill")?);

@@ -48,7 +48,9 @@ pub fn resume(store: &dyn Store, session: &Session, text: &str, reply: &Reply) -
                 let message = "the model's answer was cut off, and what there is of it was taken";
                 tell(ProblemKind::Truncated, message.to_owned());
             }
-            if let Some(memories) = &parsed.memories
+            // A model that was not asked for memories may give some all the same.
+            let memories = parsed.memories.filter(|_| state.settings.extract_memories);
+            if let Some(memories) = &memories
                 && let Err(message) = remember(&mut state.memories, memories)
             {
                 tell(ProblemKind::Skipped, message);
@@ -65,9 +67,14 @@ pub fn resume(store: &dyn Store, session: &Session, text: &str, reply: &Reply) -
             state.next = None;
             // Another tier may show this message otherwise: it is shown from its beginning.
             state.done.offset_bytes = 0;
+            let name = match next {
+                Kind::Full => "full",
+                Kind::Partial => "partial",
+                Kind::Plain => "plain",
+            };
             tell(
                 ProblemKind::Skipped,
-                format!("the model gave no summary, so the next tier follows, {next:?}: {why}"),
+                format!("the model gave no summary, so the next tier follows, {name}: {why}"),
             );
         }
     }
@@ -86,12 +93,12 @@ fn taken(reply: &Reply) -> std::result::Result<Parsed, String> {
         Reply::Text(text) => text,
         Reply::Failed(why) => return Err(why.chars().take(500).collect()),
     };
-    let parsed = parse(text).map_err(|empty| empty.to_string())?;
+    let parsed = parse(text).map_err(|_| "its reply holds no summary".to_owned())?;
     let memories = parsed.memories.as_deref().unwrap_or_default();
     for (what, text) in [("summary", parsed.summary.as_str()), ("memories", memories)] {
         if text.len() > COMPACTION_SUMMARY_BYTES_MAX {
             return Err(format!(
-                "its {what} of {} bytes is over {COMPACTION_SUMMARY_BYTES_MAX}",
+                "its {what}, {} bytes, would be over {COMPACTION_SUMMARY_BYTES_MAX}",
                 text.len()
             ));
         }

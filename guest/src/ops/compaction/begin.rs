@@ -212,7 +212,8 @@ fn removed_of(
         .checked_sub(1)
         .and_then(|last| Some((marked(0)?, marked(last)?, marked(first_kept)?)));
     let Some((from, to, end)) = marks else {
-        return Err("nothing can be removed: the newest messages belong together".to_owned());
+        return Err("nothing can be removed: every message is among the newest, which are kept, or belongs \
+             together with them".to_owned());
     };
     if end.id.is_empty() {
         return Err(

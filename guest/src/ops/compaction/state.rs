@@ -89,6 +89,7 @@ struct Formatted {
 impl State {
     /// Read a state of `session`.
     pub fn parse(session: &Session, text: &str) -> Result<Self> {
+        let owner = session.owner()?;
         if text.len() > COMPACTION_STATE_BYTES_MAX {
             return Err(Error::too_large(format!(
                 "the state has {} bytes, over {COMPACTION_STATE_BYTES_MAX}; pass what the step before answered",
@@ -113,7 +114,7 @@ impl State {
             ));
         }
         let state: Self = serde_json::from_str(text).map_err(broken)?;
-        if state.owner()? != session.owner()? {
+        if state.owner()? != owner {
             return Err(Error::invalid(format!(
                 "the state is of a compaction of {}, not of {}",
                 state.session.session_key, session.session_key

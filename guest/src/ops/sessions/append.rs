@@ -96,7 +96,8 @@ fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
     }
     if messages.len() > count_max || bytes > bytes_max {
         return Err(Error::too_large(format!(
-            "an append of {} messages and {bytes} bytes, over {count_max} or {bytes_max}; append fewer at once, and              larger parts of a message as media",
+            "an append of {} messages and {bytes} bytes, over {count_max} or {bytes_max}; append fewer at once, and \
+             larger parts of a message as media",
             messages.len()
         )));
     }

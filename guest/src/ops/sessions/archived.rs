@@ -167,8 +167,9 @@ pub fn message_line_of(key: &str, line: &ArchivedLine<'_>) -> std::result::Resul
         )));
     };
     let text = std::str::from_utf8(bytes)
-        .map_err(|error| fault(Fault::NotUtf8(error.valid_up_to()).to_string()))?;
-    match Message::parse(text.trim_start_matches('\u{feff}')) {
+        .map_err(|error| fault(Fault::NotUtf8(error.valid_up_to()).to_string()))?
+        .trim_start_matches('\u{feff}');
+    match Message::parse(text) {
         Ok(_) => Ok(text.to_owned()),
         Err(cause) => Err(fault(cause.to_string())),
     }

@@ -188,9 +188,11 @@ impl Call<'_> {
         let value = text(stat, name)?;
         let number = value.trim().parse().ok();
         if number.is_none() {
-            let message = format!(
-                "its metadata {name} is {value:?}, and no number; it was counted from content"
-            );
+            let instead = match name {
+                "archivedAt" => "when it was archived is not known",
+                _ => "it was counted from content",
+            };
+            let message = format!("its metadata {name} is {value:?}, and no number; {instead}");
             let problem = Problem::new(ProblemKind::Repaired, &entry.key, message);
             self.problems.push(problem);
         }

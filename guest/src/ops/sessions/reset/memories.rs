@@ -68,10 +68,10 @@ pub fn first(
 /// The question after a reply; none when it was the last one.
 pub fn next(call: &mut Call<'_>, owner: &Owner, state: &str, reply: &str) -> Result<()> {
     let mut conversation = Conversation::parse(state, &call.reset.old)?;
-    let reply = reply::parse(reply).map_err(|empty| {
-        Error::invalid(format!(
-            "{empty}; or commit with the state as it is, without the rest"
-        ))
+    let reply = reply::parse(reply).map_err(|_| {
+        Error::invalid(
+            "the model's reply holds no summary; ask again, or commit with the state as it is, without the rest",
+        )
     })?;
     if reply.is_torn {
         let message = "the model's reply ends before its tags do; it was taken as far as it goes";

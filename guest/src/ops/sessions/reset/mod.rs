@@ -78,22 +78,6 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
     }
 }
 
-/// The answer of a reset that is over, as of the call that ended it.
-fn done(
-    store: &Metered<'_>,
-    owner: &Owner,
-    id: &RequestId,
-    state: &SessionState,
-    old: &str,
-) -> Result<ResetAnswer> {
-    let mut call = Call::idle(store, id, Some(state));
-    old.clone_into(&mut call.reset.old);
-    if !old.is_empty() {
-        call.learn_archive(owner)?;
-    }
-    Ok(call.answer(ResetStep::Done))
-}
-
 /// The old session of a reset that ran under this id and is over; none when it did not begin yet or goes on.
 fn begun(state: &SessionState, id: &RequestId, new: &str) -> Result<Option<String>> {
     if let Some(Pending::Compaction(compaction)) = &state.pending {
@@ -209,6 +193,22 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
         }
         Ok(())
     })?;
+    Ok(call.answer(ResetStep::Done))
+}
+
+/// The reset from `old` on is over; empty when there was none.
+fn done(
+    store: &Metered<'_>,
+    owner: &Owner,
+    id: &RequestId,
+    state: &SessionState,
+    old: &str,
+) -> Result<ResetAnswer> {
+    let mut call = Call::idle(store, id, Some(state));
+    if !old.is_empty() {
+        old.clone_into(&mut call.reset.old);
+        call.learn_archive(owner)?;
+    }
     Ok(call.answer(ResetStep::Done))
 }
 
