@@ -48,6 +48,12 @@ impl TextSource {
     }
 }
 
+/// Process ids repeat in containers: a standard map's own random seed does not.
+fn random() -> u64 {
+    use std::hash::{BuildHasher, Hasher, RandomState};
+    RandomState::new().build_hasher().finish()
+}
+
 #[derive(Debug, Args)]
 pub struct RequestId {
     /// By this id a repeat of the call is known, and changes nothing [default: a new one, which --json shows]
@@ -56,12 +62,16 @@ pub struct RequestId {
 }
 
 impl RequestId {
-    /// The given one, else one of this moment and process.
+    /// The given one, else one of this moment and chance.
     fn or_new(&self) -> anyhow::Result<String> {
         match &self.request_id {
             Some(id) => Ok(id.clone()),
-            None => Ok(format!("cli-{}-{}", now_ms()?, std::process::id())),
+            None => Ok(format!("cli-{}-{:016x}", now_ms()?, random())),
         }
+    }
+
+    pub fn is_given(&self) -> bool {
+        self.request_id.is_some()
     }
 
     /// Make a call that changes something, with the id in its request and in the answer. `after_conflict`
@@ -76,19 +86,28 @@ impl RequestId {
     ) -> anyhow::Result<Value> {
         let id = self.or_new()?;
         request["request-id"] = json!(id);
+        let flags = repeat_flags(&id, &request);
         let arguments = json!({ "request": request });
         match caller.call(interface, function, arguments).await {
             Ok(mut answer) => {
                 answer["request-id"] = json!(id);
                 Ok(answer)
             }
-            Err(error) => Err(advised(error, &id, after_conflict)),
+            Err(error) => Err(advised(error, &flags, after_conflict)),
         }
     }
 }
 
+/// What makes the same call again: the id, and the moment where the call has one.
+fn repeat_flags(id: &str, request: &Value) -> String {
+    let at_ms = request["at-ms"].as_i64();
+    let at = at_ms.and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok());
+    let at = at.map(|at| format!(" --at {at}")).unwrap_or_default();
+    format!("--request-id {id}{at}")
+}
+
 /// The error, and the way out of it.
-fn advised(error: anyhow::Error, id: &str, after_conflict: &str) -> anyhow::Error {
+fn advised(error: anyhow::Error, flags: &str, after_conflict: &str) -> anyhow::Error {
     let Some(failure) = error.downcast_ref::<Failure>() else {
         return error;
     };
@@ -97,7 +116,7 @@ fn advised(error: anyhow::Error, id: &str, after_conflict: &str) -> anyhow::Erro
             Failure::new(Code::Conflict, format!("{failure}; {after_conflict}")).into()
         }
         code @ (Code::Unavailable | Code::Other) => {
-            let message = format!("{failure}; --request-id {id} repeats this very call");
+            let message = format!("{failure}; {flags} repeats this very call");
             Failure::new(code, message).into()
         }
         _ => error,

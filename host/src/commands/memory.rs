@@ -9,6 +9,7 @@ use super::budget::budget;
 use super::call::Caller;
 use super::change::{RequestId, TextSource};
 use super::clock::{moment, now_ms, offset};
+use super::exit::{Code, Failure};
 use super::home::Home;
 use super::output::{self, Problem, plain};
 
@@ -31,7 +32,7 @@ enum Action {
 Examples:
   haversack memory append gsv:hera --text '- Linnea likes tea'
   haversack memory append gsv:hera --file notes.md --at 2026-02-20T23:50:00Z --utc-offset +01:00
-  make-a-summary | haversack memory append gsv:hera - --request-id compaction-17")]
+  make-a-summary | haversack memory append gsv:hera - --request-id compaction-17 --at 2026-02-20T23:50:00Z")]
 struct Append {
     /// Whose
     home: Home,
@@ -113,6 +114,11 @@ impl Memory {
 
 impl Append {
     async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
+        if self.id.is_given() && self.at.is_none() {
+            // Now is another moment in a repeat, and after midnight another file.
+            let message = "with --request-id give --at too, the same in every repeat";
+            return Err(Failure::new(Code::Invalid, message).into());
+        }
         let text = self.text.read()?;
         let caller = Caller::over_store(shared, Some(&self.home.system))?;
         let request = json!({

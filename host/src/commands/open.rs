@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
+use haversack_host::store::check::error;
 use haversack_host::store::address::{Address, BucketAddress};
 use haversack_host::store::credentials::{self, Named};
 use haversack_host::store::disk::DiskOptions;
 use haversack_host::store::s3::{REQUESTS_AT_ONCE, REQUESTS_AT_ONCE_MAX, Retry, S3Options};
 use haversack_host::store::{BlobStore, DiskStore, Error, ErrorCode, S3Store};
 
-use super::Shared;
 use super::exit::{Code, Failure};
 
 /// Where AWS looks for a region when nobody says one; R2 and most others take it too.
@@ -45,6 +45,42 @@ pub struct BucketFlags {
     pub requests_at_once: usize,
 }
 
+impl BucketFlags {
+    /// The same, signed with another profile where one is named.
+    pub fn with_profile(&self, profile: Option<&String>) -> Self {
+        let mut flags = self.clone();
+        if let Some(profile) = profile {
+            flags.profile = Some(profile.clone());
+            flags.access_key_id = None;
+        }
+        flags
+    }
+
+    /// The service, bucket and prefix that an address means with these flags: two addresses of one place
+    /// have the same.
+    pub fn resolved(&self, address: &BucketAddress) -> Vec<String> {
+        let found = credentials::find(&self.named(), &|name| std::env::var(name).ok()).ok();
+        let endpoint = address.endpoint.clone().or(self.endpoint.clone());
+        let endpoint = endpoint.or(found.and_then(|found| found.endpoint));
+        let mut place = vec![
+            "bucket".to_owned(),
+            endpoint.unwrap_or_default().trim_end_matches('/').to_owned(),
+            address.bucket.clone(),
+        ];
+        let segments = address.prefix.split('/').filter(|part| !part.is_empty());
+        place.extend(segments.map(str::to_owned));
+        place
+    }
+
+    fn named(&self) -> Named {
+        Named {
+            profile: self.profile.clone(),
+            credentials_file: self.credentials_file.clone(),
+            access_key_id: self.access_key_id.clone(),
+        }
+    }
+}
+
 fn requests_at_once(text: &str) -> Result<usize, String> {
     match text.parse() {
         Ok(number) if (1..=REQUESTS_AT_ONCE_MAX).contains(&number) => Ok(number),
@@ -53,8 +89,8 @@ fn requests_at_once(text: &str) -> Result<usize, String> {
 }
 
 /// The store at an address that a command names.
-pub fn open_store(shared: &Shared, location: &str) -> anyhow::Result<Arc<dyn BlobStore>> {
-    open(location, &shared.bucket, None)
+pub fn open_store(location: &str, flags: &BucketFlags) -> anyhow::Result<Arc<dyn BlobStore>> {
+    open(location, flags, None)
 }
 
 /// The store at `location`. Hard links are refused for run-agent, whose reference does not allow them.
@@ -85,18 +121,21 @@ pub fn open(
 }
 
 fn open_bucket(address: BucketAddress, flags: &BucketFlags) -> Result<S3Store, Error> {
-    let named = Named {
-        profile: flags.profile.clone(),
-        credentials_file: flags.credentials_file.clone(),
-        access_key_id: flags.access_key_id.clone(),
-    };
-    let found = credentials::find(&named, &|name| std::env::var(name).ok())?;
-    let region = flags.region.clone().or(address.region).or(found.region);
+    let found = credentials::find(&flags.named(), &|name| std::env::var(name).ok())?;
+    if let (Some(own), Some(flag)) = (&address.endpoint, &flags.endpoint) {
+        return Err(error(
+            ErrorCode::Invalid,
+            format!(
+                "the address says {own} and --endpoint says {flag}; leave one of them out (s3://BUCKET takes \
+                 --endpoint)"
+            ),
+        ));
+    }
+    let region = address.region.or(flags.region.clone()).or(found.region);
     S3Store::connect(S3Options {
-        endpoint: flags
+        endpoint: address
             .endpoint
-            .clone()
-            .or(address.endpoint)
+            .or(flags.endpoint.clone())
             .or(found.endpoint),
         region: region.unwrap_or_else(|| USUAL_REGION.to_owned()),
         bucket: address.bucket,

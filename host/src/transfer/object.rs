@@ -14,8 +14,8 @@ use crate::store::{Body, Condition, Entry, Error, ErrorCode, PutOptions, Source,
 
 /// Looks at an object that somebody writes meanwhile.
 const LOOKS_MAX: usize = 2;
-/// Of a part: as read, as it is sent, and what the store makes of it.
-const BUFFERS: u64 = 3;
+/// Of a part: as read, one that fills, and three on their way into a bucket.
+const BUFFERS: u64 = 5;
 /// Beside its bytes.
 const OBJECT_BYTES: u64 = 64 << 10;
 

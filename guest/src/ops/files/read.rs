@@ -57,8 +57,15 @@ pub fn list(
     for ((prefix, path, inside), listing) in prefixes.iter().zip(listings) {
         if *inside {
             page.take(workspace, prefix, path, listing);
-        } else if !listing.entries.is_empty() && *path > after {
-            page.directories.insert(path.clone(), ());
+        } else if *path > after {
+            // Also what is no object shows that there is something.
+            if !listing.entries.is_empty() || !listing.skipped.is_empty() {
+                page.directories.insert(path.clone(), ());
+            }
+            for skipped in listing.skipped {
+                let problem = Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause);
+                page.problems.push((path.clone(), problem));
+            }
         }
     }
     Ok(page.answer(store))

@@ -49,7 +49,9 @@ pub fn rename(
         Some(now) if now.version != source.version => {
             return Err(changed_meanwhile(&from, &to, now));
         }
-        _ => delete(store, &from.key)?,
+        Some(_) => delete(store, &from.key)?,
+        // Another delivery of this request has finished.
+        None => {}
     }
     Ok(moved(store, to, version, repeat))
 }

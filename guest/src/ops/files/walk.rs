@@ -143,11 +143,20 @@ impl Walk<'_> {
     }
 
     /// Leave out files whose path leads to an earlier part of the workspace.
-    fn without_hidden(&self, files: &mut Vec<File>) -> Result<()> {
+    fn without_hidden(&mut self, files: &mut Vec<File>) -> Result<()> {
         let mut keys = Vec::new();
-        for file in files.iter() {
-            keys.push(self.workspace.locate(&file.path)?.key);
-        }
+        // A path that is too long to be the agent's own hides nothing.
+        files.retain(|file| match self.workspace.locate(&file.path) {
+            Ok(located) => {
+                keys.push(located.key);
+                true
+            }
+            Err(error) => {
+                let problem = Problem::new(ProblemKind::Skipped, &file.key, error.message);
+                self.problems.push(problem);
+                false
+            }
+        });
         let mut hidden = BTreeSet::new();
         for (file, part) in files
             .chunks(WAVE_REQUESTS_MAX)
@@ -155,9 +164,17 @@ impl Walk<'_> {
         {
             let heads = part.iter().map(|key| Request::Head(key.clone())).collect();
             for ((file, key), answer) in file.iter().zip(part).zip(self.store.read(heads)?) {
-                let there = answer.map_err(|error| error.about(key))?;
-                if matches!(there, Answer::Head(Some(_))) {
-                    hidden.insert(file.path.clone());
+                match answer {
+                    Ok(Answer::Head(Some(_))) => {
+                        hidden.insert(file.path.clone());
+                    }
+                    Ok(_) => {}
+                    // Something lies there that cannot be read, a link perhaps: it still hides the file.
+                    Err(error) => {
+                        hidden.insert(file.path.clone());
+                        let problem = Problem::new(ProblemKind::Unreadable, key, error.message);
+                        self.problems.push(problem);
+                    }
                 }
             }
         }

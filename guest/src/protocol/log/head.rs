@@ -99,16 +99,18 @@ impl HeadMetadata {
     }
 
     /// Whether the last fold took this segment over.
-    pub fn is_gone(&self, segment: &SegmentName) -> bool {
-        let hash = gone_hash(segment);
+    pub fn is_gone(&self, segment: &SegmentName, size_bytes: u64) -> bool {
+        let hash = gone_hash(segment, size_bytes);
         self.gone.contains(&hash)
     }
 }
 
-/// How `gone` names a segment: the whole name counts, because a repeat under another time has other bytes.
-pub fn gone_hash(segment: &SegmentName) -> String {
+/// How `gone` names a segment: the whole name counts, because a repeat under another time has other bytes,
+/// and the size, so that an id which is used again for other content is not taken for folded. Of the same
+/// size it is: an append of other content under used ids is the caller's error.
+pub fn gone_hash(segment: &SegmentName, size_bytes: u64) -> String {
     let (ms, hash) = (segment.ms.to_value(), segment.hash.to_value());
-    hash96(&[ms.as_bytes(), hash.as_bytes()])
+    hash96(&[ms.as_bytes(), hash.as_bytes(), &size_bytes.to_be_bytes()])
 }
 
 #[cfg(test)]
@@ -124,7 +126,7 @@ mod tests {
             entries: 999_999_999_999,
             batches: 99,
             previous: vec![SealedName::new(999_999_999_999, &hash)?; LOG_PREVIOUS_MAX],
-            gone: vec![gone_hash(&SegmentName::new(1, &hash)?); LOG_BATCH_SEGMENTS_MAX],
+            gone: vec![gone_hash(&SegmentName::new(1, &hash)?, 1); LOG_BATCH_SEGMENTS_MAX],
         };
         let metadata = full.to_metadata();
         let bytes: usize = metadata.iter().map(|(n, v)| n.len() + v.len()).sum();

@@ -32,6 +32,8 @@ pub struct Glance {
     pub segments: Vec<Segment>,
     pub head: Option<Head>,
     pub problems: Vec<Problem>,
+    /// On a store that appends: whether there are sealed pieces.
+    has_sealed: bool,
 }
 
 impl Glance {
@@ -44,6 +46,13 @@ impl Glance {
                 ..ListRequest::default()
             })
         };
+        // Only there is the question whether something was ever sealed.
+        let appends = log.store.appends();
+        let old = Request::List(ListRequest {
+            prefix: log.keys.old_prefix(),
+            limit: Some(1),
+            ..ListRequest::default()
+        });
         let get = Request::Get(GetRequest {
             key: log.keys.head().to_owned(),
             range: Range::Last(tail_bytes),
@@ -53,9 +62,18 @@ impl Glance {
             segments: Vec::new(),
             head: None,
             problems: Vec::new(),
+            has_sealed: false,
         };
-        let mut answers = log.store.read(vec![list(None), get])?.into_iter();
+        let mut wave = vec![list(None), get];
+        wave.extend(appends.then_some(old));
+        let mut answers = log.store.read(wave)?.into_iter();
         let (listed, head) = (answers.next(), answers.next());
+        if let Some(sealed) = answers.next()
+            && let Answer::Listing(listing) =
+                sealed.map_err(|error| error.about(&log.keys.old_prefix()))?
+        {
+            glance.has_sealed = !listing.entries.is_empty();
+        }
         if let Some(head) = head
             && let Answer::Blob(Some(blob)) = head.map_err(|error| error.about(log.keys.head()))?
         {
@@ -121,7 +139,7 @@ impl Glance {
         let segments = self.segments.iter();
         let open = |segment: &&Segment| {
             self.metadata()
-                .is_none_or(|metadata| !metadata.is_gone(&segment.name))
+                .is_none_or(|metadata| !metadata.is_gone(&segment.name, segment.size_bytes))
         };
         segments.filter(open).cloned().collect()
     }
@@ -138,7 +156,8 @@ impl Glance {
 
     /// Whether this is the single file of a store that appends: nothing has ever been a segment.
     pub fn is_single(&self, log: &Log<'_>) -> bool {
-        self.segments.is_empty() && self.metadata().is_none() && log.store.appends()
+        let was_cut = !self.segments.is_empty() || self.has_sealed || self.metadata().is_some();
+        !was_cut && log.store.appends()
     }
 }
 

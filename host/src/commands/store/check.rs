@@ -45,7 +45,7 @@ struct Ran {
 
 impl Check {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
-        let store = open_store(shared, &self.location)?;
+        let store = open_store(&self.location, &shared.bucket)?;
         let store = store.as_ref();
         let prefix = prefix();
         let mut interrupts = signal(SignalKind::interrupt())?;

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::super::Shared;
 use super::super::exit::{Code, Failure};
 use super::super::output::{self, Table, plain};
-use super::ends;
+use super::ends::{self, End};
 
 const TEMPLATE: &str = "{bar:30} {bytes}/{total_bytes}  {bytes_per_sec}  {msg}";
 /// Lines about single objects on standard error; after these only their number is told.
@@ -36,6 +36,7 @@ Examples:
   haversack store copy ./haversack-store ./backup
   haversack store copy ./haversack-store ./backup --prefix agents/hera
   haversack store copy ./haversack-store ./backup --replace    (bring it up to date)
+  haversack store copy s3://BUCKET r2://ACCOUNT/BUCKET --from-profile aws --to-profile r2
 
 Exit codes:
   0 all of FROM is in TO
@@ -47,6 +48,12 @@ pub struct Copy {
     from: String,
     /// The store to write: a directory, or its address
     to: String,
+    /// Sign for FROM with this profile, and take its endpoint and region
+    #[arg(long, value_name = "NAME")]
+    from_profile: Option<String>,
+    /// Sign for TO with this profile, and take its endpoint and region
+    #[arg(long, value_name = "NAME")]
+    to_profile: Option<String>,
     /// Only keys below P/; they keep their names
     #[arg(long, value_name = "P")]
     prefix: Option<String>,
@@ -79,7 +86,13 @@ struct Told {
 
 impl Copy {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
-        let (from, to) = ends::open(shared, &self.from, &self.to, self.dry_run)?;
+        let end = |location, profile: &Option<String>| End {
+            location,
+            flags: shared.bucket.with_profile(profile.as_ref()),
+        };
+        let from = end(self.from.as_str(), &self.from_profile);
+        let to = end(self.to.as_str(), &self.to_profile);
+        let (from, to) = ends::open(from, to, self.dry_run)?;
         let options = CopyOptions {
             prefix: self.prefix.clone(),
             replace: self.replace,

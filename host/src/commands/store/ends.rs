@@ -7,21 +7,22 @@ use std::sync::Arc;
 use haversack_host::store::address::Address;
 use haversack_host::store::{BlobStore, MemoryStore};
 
-use super::super::Shared;
 use super::super::exit::{Code, Failure};
-use super::super::open::open_store;
+use super::super::open::{BucketFlags, open_store};
 
 type Opened = Arc<dyn BlobStore>;
 
+/// One end: its address, and how to reach it.
+pub struct End<'a> {
+    pub location: &'a str,
+    pub flags: BucketFlags,
+}
+
 /// A dry run makes nothing: a directory that is missing is then an empty store.
-pub fn open(
-    shared: &Shared,
-    from: &str,
-    to: &str,
-    dry_run: bool,
-) -> anyhow::Result<(Opened, Opened)> {
-    let opened = open_store(shared, from)?;
-    let (source, target) = (position(from), position(to));
+pub fn open(from: End<'_>, to: End<'_>, dry_run: bool) -> anyhow::Result<(Opened, Opened)> {
+    let opened = open_store(from.location, &from.flags)?;
+    let (source, target) = (position(&from), position(&to));
+    let (from, flags, to) = (from.location, to.flags, to.location);
     let problem = if source == target {
         Some("FROM and TO are the same store: there is nothing to copy".to_owned())
     } else if target.starts_with(&source) {
@@ -48,7 +49,7 @@ pub fn open(
         })?;
         eprintln!("haversack: made the directory {}", path.display());
     }
-    Ok((opened, open_store(shared, to)?))
+    Ok((opened, open_store(to, &flags)?))
 }
 
 /// The directory that an address names, if it names one.
@@ -60,15 +61,20 @@ fn directory(location: &str) -> Option<PathBuf> {
 }
 
 /// Where an address leads, segment by segment: what lies inside another begins with all of that one's.
-fn position(location: &str) -> Vec<String> {
-    let text = match directory(location) {
-        Some(path) => resolved(&path).display().to_string(),
-        None => location.to_owned(),
-    };
-    text.split('/')
-        .filter(|segment| !segment.is_empty())
-        .map(str::to_owned)
-        .collect()
+fn position(end: &End<'_>) -> Vec<String> {
+    match Address::parse(end.location) {
+        Ok(Address::Bucket(address)) => end.flags.resolved(&address),
+        Ok(Address::Directory(path)) => {
+            let text = resolved(&path).display().to_string();
+            let segments = text.split('/').filter(|segment| !segment.is_empty());
+            std::iter::once("directory")
+                .chain(segments)
+                .map(str::to_owned)
+                .collect()
+        }
+        // Opening it has the better message.
+        Err(_) => vec![end.location.to_owned()],
+    }
 }
 
 /// Without links and dots, as far as it exists.
@@ -92,7 +98,11 @@ mod tests {
 
     #[test]
     fn a_neighbour_with_a_longer_name_lies_outside() {
-        let inside = |inner: &str, outer: &str| position(inner).starts_with(&position(outer));
+        let place = |location| {
+            let flags = BucketFlags::default();
+            position(&End { location, flags })
+        };
+        let inside = |inner, outer| place(inner).starts_with(&place(outer));
         assert!(inside("s3://bucket/a/b/", "s3://bucket/a"));
         assert!(inside("s3://bucket/a", "s3://bucket"));
         assert!(!inside("s3://bucket/ab", "s3://bucket/a"));

@@ -28,7 +28,7 @@ use crate::store::{Error, ErrorCode};
 pub const REQUESTS_AT_ONCE: usize = 64;
 pub const REQUESTS_AT_ONCE_MAX: usize = 1_000;
 /// One request, its body included.
-const REQUEST_TIME: Duration = Duration::from_secs(60);
+const REQUEST_TIME: Duration = Duration::from_secs(120);
 const CONNECT_TIME: Duration = Duration::from_secs(10);
 
 /// What a bucket's owner says about it.

@@ -92,6 +92,9 @@ impl Failure {
             None if self.sent => Effect::Open,
             Some(_) if self.has_code(&["RequestTimeout"]) => Effect::Perhaps,
             Some(StatusCode::REQUEST_TIMEOUT) => Effect::Perhaps,
+            // A gateway gave up waiting: what is behind it may still be at work.
+            Some(StatusCode::BAD_GATEWAY | StatusCode::GATEWAY_TIMEOUT) => Effect::Open,
+            Some(status) if status.as_u16() >= 520 => Effect::Open,
             Some(status) if status.is_server_error() => Effect::Perhaps,
             _ => Effect::None,
         }

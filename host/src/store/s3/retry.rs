@@ -29,7 +29,7 @@ impl Default for Retry {
         Retry {
             tries_max: 8,
             unreached_tries_max: 4,
-            time_max: Duration::from_secs(30),
+            time_max: Duration::from_secs(150),
             throttled_delay: Duration::from_millis(500),
             failed_delay: Duration::from_millis(100),
             delay_max: Duration::from_secs(8),
