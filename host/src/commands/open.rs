@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use clap::Args;
-use haversack_host::store::check::error;
 use haversack_host::store::address::{Address, BucketAddress};
+use haversack_host::store::check::error;
 use haversack_host::store::credentials::{self, Named};
 use haversack_host::store::disk::DiskOptions;
 use haversack_host::store::s3::{REQUESTS_AT_ONCE, REQUESTS_AT_ONCE_MAX, Retry, S3Options};
@@ -64,7 +64,10 @@ impl BucketFlags {
         let endpoint = endpoint.or(found.and_then(|found| found.endpoint));
         let mut place = vec![
             "bucket".to_owned(),
-            endpoint.unwrap_or_default().trim_end_matches('/').to_owned(),
+            endpoint
+                .unwrap_or_default()
+                .trim_end_matches('/')
+                .to_owned(),
             address.bucket.clone(),
         ];
         let segments = address.prefix.split('/').filter(|part| !part.is_empty());

@@ -86,12 +86,19 @@ pub fn find(named: &Named, environment: &dyn Fn(&str) -> Option<String>) -> Resu
         ));
     }
 
+    let own = |member: &str| {
+        let profile = named.profile.as_ref().map(|_| &profile)?;
+        profile.get(member).cloned()
+    };
     Ok(Found {
         credentials: credentials(named, &variable, profile_name, &profile)?,
-        endpoint: variable("AWS_ENDPOINT_URL_S3")
+        // As with its keys: a profile that was named goes before the environment.
+        endpoint: own("endpoint_url")
+            .or_else(|| variable("AWS_ENDPOINT_URL_S3"))
             .or_else(|| variable("AWS_ENDPOINT_URL"))
             .or_else(|| profile.get("endpoint_url").cloned()),
-        region: variable("AWS_REGION")
+        region: own("region")
+            .or_else(|| variable("AWS_REGION"))
             .or_else(|| variable("AWS_DEFAULT_REGION"))
             .or_else(|| profile.get("region").cloned()),
     })

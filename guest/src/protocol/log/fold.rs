@@ -79,7 +79,8 @@ impl Log<'_> {
         };
         // F2: what the last fold took over must be gone before its names are forgotten.
         let leftover = glance.segments.iter();
-        let leftover = leftover.filter(|segment| metadata.is_gone(&segment.name, segment.size_bytes));
+        let leftover =
+            leftover.filter(|segment| metadata.is_gone(&segment.name, segment.size_bytes));
         if let Err(error) = self.delete(leftover.cloned().collect())? {
             return Ok(Fold::Stopped(error));
         }
@@ -133,7 +134,9 @@ impl Log<'_> {
             Ok(next) => next,
             Err(error) => return Ok(Fold::Stopped(error)),
         };
-        let names = batch.iter().map(|segment| gone_hash(&segment.name, segment.size_bytes));
+        let names = batch
+            .iter()
+            .map(|segment| gone_hash(&segment.name, segment.size_bytes));
         next.metadata.gone = names.collect();
         next.metadata.batches += 1;
         let (mut body, sealed) = (next.body, next.sealed);
