@@ -127,7 +127,6 @@ fn close_first(
     state.epoch += 1;
     state.counters = Counters::default();
     state.updated_ms = state.updated_ms.max(request.now_ms);
-    state.requests.clear();
     Ok(())
 }
 
@@ -257,7 +256,9 @@ fn set_stage(
         {
             now.stage = stage;
             if stage == ResetStage::Archived {
-                state.requests.clone_from(&requests);
+                // A session may be over before an append to the one before it is repeated: the oldest go.
+                state.requests.retain(|known| !requests.contains(known));
+                state.requests.extend(requests.iter().cloned());
             }
         }
         Ok(())
