@@ -29,11 +29,14 @@ use haversack_tests::table::{Table, Verdict};
 use crate::planted::{Breakage, Planted};
 use crate::scenario::Scenario;
 use crate::scenarios::archive::{self, Archive};
+use crate::scenarios::compaction::Compactions;
 use crate::scenarios::counter::Counter;
+use crate::scenarios::discard::Discards;
 use crate::scenarios::document::Document;
 use crate::scenarios::files::{Files, Renames};
 use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
+use crate::scenarios::sessions::Sessions;
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -106,6 +109,9 @@ fn main() -> ExitCode {
     archives(&mut simulation);
     memories(&mut simulation);
     files(&mut simulation);
+    sessions(&mut simulation);
+    compactions(&mut simulation);
+    simulation.correct(Discards);
     simulation.finish()
 }
 
@@ -207,6 +213,38 @@ fn files(simulation: &mut Simulation) {
     simulation.planted("delete before copy", Renames, deletes_first);
 }
 
+fn sessions(simulation: &mut Simulation) {
+    let bucket = Sessions {
+        name: "sessions",
+        appends: false,
+        remembers: true,
+    };
+    simulation.correct(bucket.clone());
+    simulation.correct(Sessions {
+        name: "sessions-file",
+        appends: true,
+        remembers: false,
+    });
+    let clears_first = Breakage::DeletesBefore {
+        sources: |key| key.ends_with(".jsonl"),
+        target: |key| key.ends_with(".jsonl.gz"),
+    };
+    simulation.planted("clears the log before the archive", bucket, clears_first);
+}
+
+fn compactions(simulation: &mut Simulation) {
+    simulation.correct(Compactions {
+        name: "compaction",
+        appends: false,
+        with_model: true,
+    });
+    simulation.correct(Compactions {
+        name: "compaction-file",
+        appends: true,
+        with_model: false,
+    });
+}
+
 impl Simulation {
     /// A scenario that must hold, whatever happens.
     fn correct<S: Scenario>(&mut self, scenario: S) {
@@ -219,13 +257,22 @@ impl Simulation {
         if let Some(seed) = self.asked.seed {
             return self.one_seed(&scenario, seed);
         }
-        let seeds = self.asked.seeds;
+        let seeds = self.asked.seeds.div_ceil(scenario.weight());
+        // Of a heavy scenario a part; all of it where more is asked for.
+        let stride = match self.asked.seeds > SEEDS {
+            true => 1,
+            false => scenario.weight() as usize,
+        };
+        let calls = match stride {
+            1 => "every call".to_owned(),
+            _ => format!("one call in {stride}"),
+        };
         self.row(format!("{name}: replays exactly"), || {
             (0..10).try_for_each(|seed| suite::replays(&scenario, seed))?;
             Ok(30)
         });
-        self.row(format!("{name}: every fault at every call"), || {
-            suite::every_call(&scenario)
+        self.row(format!("{name}: every fault at {calls}"), || {
+            suite::every_call(&scenario, stride)
         });
         self.row(format!("{name}: crossed at every call"), || {
             suite::every_crossing(&scenario)

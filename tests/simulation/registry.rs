@@ -3,9 +3,15 @@
 
 /// As `interface.function`, in order.
 pub const REGISTERED: &[&str] = &[
+    "compaction.commit",
     "files.edit",
     "files.remove",
     "files.rename",
     "files.write",
+    "media.discard",
     "memory.append",
+    "sessions.append",
+    "sessions.reset-begin",
+    "sessions.reset-commit",
+    "sessions.reset-resume",
 ];

@@ -60,6 +60,10 @@ pub trait Scenario: Send + Sync + 'static {
     fn covers(&self) -> &'static [&'static str] {
         &[]
     }
+    /// How many runs of a small protocol one run of this is worth: so many fewer seeds it gets.
+    fn weight(&self) -> u64 {
+        1
+    }
     /// The store that a run begins with.
     fn store(&self) -> MemoryStore {
         MemoryStore::new(false)

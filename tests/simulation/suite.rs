@@ -75,13 +75,13 @@ fn counted(number: usize, work: impl Fn(usize) -> Result + Sync) -> Result {
     }
 }
 
-/// One caller; every fault at every store call of every operation, alone; stops also with the operation
-/// left until the end.
-pub fn every_call<S: Scenario>(scenario: &Arc<S>) -> Result {
+/// One caller; every fault at every store call of every operation, or at each `stride`th, alone; stops also
+/// with the operation left until the end.
+pub fn every_call<S: Scenario>(scenario: &Arc<S>, stride: usize) -> Result {
     counted(scenario.walk().len(), |operation| {
         let mut runs = 0;
         let mut reached = true;
-        for call in 1.. {
+        for call in (1..).step_by(stride) {
             if !reached {
                 break;
             }
