@@ -24,6 +24,17 @@ impl Glob {
         Ok(Self(regex))
     }
 
+    /// The directory, with its slash, that everything that fits `pattern` lies in; empty when that is not
+    /// known.
+    pub fn directory_of(pattern: &str) -> &str {
+        let plain = pattern
+            .find(['*', '?', '[', '{', '\\'])
+            .unwrap_or(pattern.len());
+        let plain = pattern.get(..plain).unwrap_or_default();
+        let end = plain.rfind('/').map_or(0, |slash| slash + 1);
+        plain.get(..end).unwrap_or_default()
+    }
+
     pub fn matches(&self, path: &str) -> bool {
         self.0.is_match(path)
     }
@@ -110,6 +121,23 @@ fn literal(expression: &mut String, character: char) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_fits_lies_in_a_directory() {
+        for (pattern, directory) in [
+            ("memory/*.md", "memory/"),
+            ("a/b/c.md", "a/b/"),
+            ("a/b*/c.md", "a/"),
+            ("{a,b}/c", ""),
+            ("**/x", ""),
+            ("a\\/b", ""),
+            ("日本/é*", "日本/"),
+            ("SOUL.md", ""),
+            ("", ""),
+        ] {
+            assert_eq!(Glob::directory_of(pattern), directory, "{pattern}");
+        }
+    }
 
     #[test]
     fn patterns_and_paths() {

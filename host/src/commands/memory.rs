@@ -30,7 +30,7 @@ enum Action {
 #[command(after_help = "\
 Examples:
   haversack memory append gsv:hera --text '- Linnea likes tea'
-  haversack memory append gsv:hera --file notes.md --at 2026-02-20T23:50:00+01:00 --utc-offset +01:00
+  haversack memory append gsv:hera --file notes.md --at 2026-02-20T23:50:00Z --utc-offset +01:00
   make-a-summary | haversack memory append gsv:hera - --request-id compaction-17")]
 struct Append {
     /// Whose

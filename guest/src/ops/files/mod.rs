@@ -7,6 +7,7 @@ mod gsv;
 mod read;
 mod rename;
 mod search;
+mod walk;
 
 use serde::{Deserialize, Serialize};
 

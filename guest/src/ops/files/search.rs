@@ -1,169 +1,19 @@
-//! Finding files by name, and lines by content: in list pages and waves, bounded, and continued where a
-//! call ended.
+//! Finding files by name, and lines by content.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 
 use regex_lite::{Regex, RegexBuilder};
-use serde::{Deserialize, Serialize};
 
-use super::read::{file, last_key, listings, not_for_this_session};
-use super::{File, GlobAnswer, GrepAnswer, GrepRequest, Match, Mount, Workspace};
+use super::walk::{Place, Walk};
+use super::{File, GlobAnswer, GrepAnswer, GrepRequest, Match, Workspace};
 use crate::format::text::back_to_character;
 use crate::limits::{
     FILES_GLOB_MAX, FILES_GREP_BYTES_MAX, FILES_GREP_MATCHES_MAX, FILES_LINE_CHARACTERS_MAX,
-    FILES_LIST_PAGES_MAX, FILES_PATTERN_BYTES_MAX, FILES_PATTERN_PROGRAM_BYTES_MAX, WAVE_BYTES_MAX,
-    WAVE_REQUESTS_MAX, WORKSPACE_FILE_BYTES_MAX,
+    FILES_PATTERN_BYTES_MAX, FILES_PATTERN_PROGRAM_BYTES_MAX, WAVE_BYTES_MAX, WAVE_REQUESTS_MAX,
+    WORKSPACE_FILE_BYTES_MAX,
 };
-use crate::store::{Answer, BodyKind, GetRequest, ListRequest, Metered, Range, Request};
-use crate::transform::glob::Glob;
+use crate::store::{Answer, BodyKind, GetRequest, Metered, Range, Request};
 use crate::types::{Error, Problem, ProblemKind, Result};
-
-/// Where a walk through a workspace stands; callers hand it back unread.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Place {
-    /// Which part of the workspace.
-    mount: usize,
-    /// The last key that is done with; empty at the beginning.
-    after: String,
-    /// A file after that of which some matches were given, and its last line that was.
-    #[serde(default)]
-    within: Option<(String, u32)>,
-}
-
-impl Place {
-    fn parse(text: Option<&str>) -> Result<Self> {
-        let Some(text) = text else {
-            return Ok(Self::default());
-        };
-        serde_json::from_str(text).map_err(|_| {
-            Error::invalid(
-                "continue-from is not one that this call gave: leave it out to begin anew",
-            )
-        })
-    }
-
-    fn to_text(&self) -> Option<String> {
-        serde_json::to_string(self).ok()
-    }
-}
-
-/// Files of a workspace in order of parts and keys, as far as a call goes.
-struct Walk<'a> {
-    store: &'a Metered<'a>,
-    workspace: &'a dyn Workspace,
-    glob: Option<Glob>,
-    place: Place,
-    pages_left: usize,
-    problems: Vec<Problem>,
-}
-
-impl Walk<'_> {
-    fn new<'a>(
-        store: &'a Metered<'a>,
-        workspace: &'a dyn Workspace,
-        glob: Option<&str>,
-        continue_from: Option<&str>,
-    ) -> Result<Walk<'a>> {
-        let pattern = glob.map(|glob| glob.strip_prefix("./").unwrap_or(glob));
-        Ok(Walk {
-            store,
-            workspace,
-            glob: pattern.map(Glob::parse).transpose()?,
-            place: Place::parse(continue_from)?,
-            pages_left: FILES_LIST_PAGES_MAX,
-            problems: Vec::new(),
-        })
-    }
-
-    /// Where the next call goes on; none at the end of the workspace.
-    fn rest(&self, place: &Place) -> Option<String> {
-        let ended = place.mount >= self.workspace.mounts().len();
-        (!ended).then(|| place.to_text()).flatten()
-    }
-
-    /// The files of the next page, of at most `limit` keys, that fit, none hidden; none at the end of the
-    /// workspace or of the pages that a call may read.
-    fn next_files(&mut self, limit: Option<u32>) -> Result<Option<Vec<File>>> {
-        let mounts = self.workspace.mounts();
-        let mount = mounts.get(self.place.mount);
-        let (Some(mount), Some(pages_left)) = (mount, self.pages_left.checked_sub(1)) else {
-            return Ok(None);
-        };
-        self.pages_left = pages_left;
-        let request = ListRequest {
-            prefix: mount.prefix.clone(),
-            start_after: Some(self.place.after.clone()).filter(|after| !after.is_empty()),
-            limit,
-            ..ListRequest::default()
-        };
-        let mut answers = listings(self.store, vec![request])?;
-        let listing = answers.pop().unwrap_or_default();
-        let last = last_key(&listing).cloned();
-        let mut files = Vec::new();
-        for entry in listing.entries {
-            match self.workspace.see(&entry.key) {
-                Some(located) if self.fits(&located.path) => files.push(file(located, entry)),
-                Some(_) => {}
-                None => {
-                    if path_in(mount, &entry.key).is_some_and(|path| self.fits(&path)) {
-                        self.problems.push(not_for_this_session(entry.key));
-                    }
-                }
-            }
-        }
-        for skipped in listing.skipped {
-            let problem = Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause);
-            self.problems.push(problem);
-        }
-        if mount.behind {
-            self.without_hidden(&mut files)?;
-        }
-        match last.filter(|_| listing.cursor.is_some()) {
-            Some(last) => self.place.after = last,
-            None => {
-                self.place.mount += 1;
-                self.place.after = String::new();
-            }
-        }
-        Ok(Some(files))
-    }
-
-    fn fits(&self, path: &str) -> bool {
-        let glob = self.glob.as_ref();
-        glob.is_none_or(|glob| glob.matches(path))
-    }
-
-    /// Leave out files whose path leads to an earlier part of the workspace.
-    fn without_hidden(&self, files: &mut Vec<File>) -> Result<()> {
-        let mut keys = Vec::new();
-        for file in files.iter() {
-            keys.push(self.workspace.locate(&file.path)?.key);
-        }
-        let mut hidden = BTreeSet::new();
-        for (file, part) in files
-            .chunks(WAVE_REQUESTS_MAX)
-            .zip(keys.chunks(WAVE_REQUESTS_MAX))
-        {
-            let heads = part.iter().map(|key| Request::Head(key.clone())).collect();
-            for ((file, key), answer) in file.iter().zip(part).zip(self.store.read(heads)?) {
-                let there = answer.map_err(|error| error.about(key))?;
-                if matches!(there, Answer::Head(Some(_))) {
-                    hidden.insert(file.path.clone());
-                }
-            }
-        }
-        files.retain(|file| !hidden.contains(&file.path));
-        Ok(())
-    }
-}
-
-/// The path of a key in a part of the workspace, whoever may see it.
-fn path_in(mount: &Mount, key: &str) -> Option<String> {
-    let rest = key.strip_prefix(&mount.prefix)?;
-    Some(format!("{}{rest}", mount.path))
-}
 
 pub fn glob(
     store: &Metered<'_>,

@@ -56,7 +56,7 @@ enum Action {
     Ls {
         #[command(flatten)]
         viewer: Viewer,
-        /// [default: the workspace itself]
+        /// Its path [default: the workspace itself]
         #[arg(default_value = "", hide_default_value = true)]
         directory: String,
     },
@@ -64,6 +64,7 @@ enum Action {
     Cat {
         #[command(flatten)]
         viewer: Viewer,
+        /// In the workspace, such as memory/2026-02-20.md
         path: String,
         /// Begin there, as `next-bytes` of the part before says
         #[arg(long, value_name = "BYTES", default_value_t = 0)]
@@ -73,11 +74,13 @@ enum Action {
     #[command(after_help = "\
 Examples:
   haversack files write gsv:hera notes/tea.md --text 'Green.'
-  haversack files write gsv:hera SOUL.md --file soul.md --version V   (as `files cat --json` shows it)
+  haversack files cat gsv:hera SOUL.md --json      (shows its version)
+  haversack files write gsv:hera SOUL.md --file soul.md --version VERSION
   date | haversack files write gsv:hera notes/date.txt - --any")]
     Write {
         #[command(flatten)]
         viewer: Viewer,
+        /// In the workspace, such as memory/2026-02-20.md
         path: String,
         #[command(flatten)]
         text: TextSource,
@@ -94,6 +97,7 @@ Examples:
     Edit {
         #[command(flatten)]
         viewer: Viewer,
+        /// In the workspace, such as memory/2026-02-20.md
         path: String,
         /// What to replace; it must occur once, or any number of times with --everywhere
         #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
@@ -114,7 +118,9 @@ Examples:
     Mv {
         #[command(flatten)]
         viewer: Viewer,
+        /// Path of the file, such as BOOTSTRAP.md
         from: String,
+        /// Its new path; nothing may lie there
         to: String,
         #[command(flatten)]
         id: RequestId,
@@ -123,6 +129,7 @@ Examples:
     Rm {
         #[command(flatten)]
         viewer: Viewer,
+        /// In the workspace, such as memory/2026-02-20.md
         path: String,
         /// Only at this version, the one that was read
         #[arg(long, value_name = "VERSION")]
@@ -134,12 +141,14 @@ Examples:
     Glob {
         #[command(flatten)]
         viewer: Viewer,
+        /// Such as 'memory/**' or '**/SKILL.md'
         pattern: String,
     },
     /// Print the lines that fit a regular expression
     Grep {
         #[command(flatten)]
         viewer: Viewer,
+        /// Matched line by line; no look-around and no back-references
         pattern: String,
         /// Take ASCII letters of both cases for the same
         #[arg(long, short)]
