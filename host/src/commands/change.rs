@@ -56,8 +56,13 @@ pub struct RequestId {
 }
 
 impl RequestId {
+    /// Whether this may be a repeat.
+    pub fn is_given(&self) -> bool {
+        self.request_id.is_some()
+    }
+
     /// The given one, else one of this moment and process.
-    fn or_new(&self) -> anyhow::Result<String> {
+    pub fn or_new(&self) -> anyhow::Result<String> {
         match &self.request_id {
             Some(id) => Ok(id.clone()),
             None => Ok(format!("cli-{}-{}", now_ms()?, std::process::id())),
@@ -88,7 +93,7 @@ impl RequestId {
 }
 
 /// The error, and the way out of it.
-fn advised(error: anyhow::Error, id: &str, after_conflict: &str) -> anyhow::Error {
+pub fn advised(error: anyhow::Error, id: &str, after_conflict: &str) -> anyhow::Error {
     let Some(failure) = error.downcast_ref::<Failure>() else {
         return error;
     };
@@ -102,4 +107,13 @@ fn advised(error: anyhow::Error, id: &str, after_conflict: &str) -> anyhow::Erro
         }
         _ => error,
     }
+}
+
+/// Text that no other call had: this moment and process.
+pub fn seed(given: Option<&str>) -> anyhow::Result<String> {
+    if let Some(seed) = given {
+        return Ok(seed.to_owned());
+    }
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
+    Ok(format!("cli-{}-{}", now.as_nanos(), std::process::id()))
 }

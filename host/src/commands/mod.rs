@@ -12,10 +12,15 @@ mod home;
 mod key;
 mod ls;
 mod memory;
+mod model;
 mod open;
 mod output;
+mod pages;
 mod place;
+mod progress;
 mod prompt;
+mod say;
+mod sessions;
 mod skills;
 mod store;
 mod systems;
@@ -100,6 +105,8 @@ enum Command {
     Memory(memory::Memory),
     /// List, read, change and search the files of a home's workspace
     Files(files::Files),
+    /// Append to, read, archive and reset what agents and users said to each other
+    Sessions(sessions::Sessions),
     /// List what is in a store, or in a home, by what things are
     Ls(ls::Ls),
     /// Print the key of a place
@@ -122,6 +129,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Skills(skills) => skills.run(&shared).await,
         Command::Memory(memory) => memory.run(&shared).await,
         Command::Files(files) => files.run(&shared).await,
+        Command::Sessions(sessions) => sessions.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,
