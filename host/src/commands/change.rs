@@ -109,11 +109,7 @@ pub fn advised(error: anyhow::Error, id: &str, after_conflict: &str) -> anyhow::
     }
 }
 
-/// Text that no other call had: this moment and process.
-pub fn seed(given: Option<&str>) -> anyhow::Result<String> {
-    if let Some(seed) = given {
-        return Ok(seed.to_owned());
-    }
-    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH)?;
-    Ok(format!("cli-{}-{}", now.as_nanos(), std::process::id()))
+/// The text that ids are made from: the given one, else one that a repeat under the same id has too.
+pub fn seed(given: Option<&str>, id: &str) -> String {
+    given.map_or_else(|| format!("haversack-cli-{id}"), str::to_owned)
 }

@@ -40,7 +40,7 @@ pub struct Append {
     /// When it was said [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     at: Option<u64>,
-    /// Text that the id of a new session is made from, at least 16 characters [default: clock and process]
+    /// Text that the id of a new session is made from, at least 16 characters [default: from the request id]
     #[arg(long, value_name = "TEXT")]
     seed: Option<String>,
     #[command(flatten)]
@@ -69,7 +69,7 @@ impl Append {
         let id = self.id.or_new()?;
         let mut request = self.which.to_json();
         request["now-ms"] = json!(self.at.map_or_else(now_ms, Ok)?);
-        request["seed"] = json!(seed(self.seed.as_deref())?);
+        request["seed"] = json!(seed(self.seed.as_deref(), &id));
         let mut skipped = 0;
         if self.id.is_given() && pages.len() > 1 {
             skipped = self.appended_before(&caller, &id, pages.len()).await?;

@@ -7,6 +7,8 @@ mod reset;
 mod survey;
 mod transcript;
 
+pub use append::is_not_found;
+
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 

@@ -47,7 +47,7 @@ pub struct Reset {
     /// How far local time is from UTC, such as +01:00 or -330 (minutes) [default: UTC]
     #[arg(long, value_name = "OFFSET", value_parser = offset, allow_hyphen_values = true)]
     utc_offset: Option<i32>,
-    /// Text that the id of the new session is made from, at least 16 characters [default: clock and process]
+    /// Text that the id of the new session is made from, at least 16 characters [default: from the request id]
     #[arg(long, value_name = "TEXT")]
     seed: Option<String>,
     #[command(flatten)]
@@ -116,7 +116,7 @@ impl Reset {
         let mut request = self.which.to_json();
         let mut id = self.id.or_new()?;
         let mut begin = request.clone();
-        begin["seed"] = json!(seed(self.seed.as_deref())?);
+        begin["seed"] = json!(seed(self.seed.as_deref(), &id));
         begin["now-ms"] = json!(self.at.map_or_else(now_ms, Ok)?);
         begin["utc-offset-minutes"] = json!(self.utc_offset.unwrap_or(0));
         begin["keep-media"] = json!(self.keep_media);

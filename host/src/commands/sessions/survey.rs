@@ -131,7 +131,12 @@ impl Ls {
                 .messages
                 .map_or_else(|| "?".to_owned(), |n| n.to_string());
             let key = plain(item.session_key.as_deref().unwrap_or("?"));
-            let (id, bytes) = (plain(&item.session_id), item.size_bytes.to_string());
+            // A live session's size would be that of its state.
+            let bytes = match item.kind.as_str() {
+                "live" => "-".to_owned(),
+                _ => item.size_bytes.to_string(),
+            };
+            let id = plain(&item.session_id);
             row([&item.kind, &messages, &bytes, &at, &id, &key])
         };
         let count = pages::each(
