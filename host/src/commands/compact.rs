@@ -41,6 +41,9 @@ pub struct Compact {
     /// Tokens of newest messages that stay as they are
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     keep_recent: u64,
+    /// Tokens of the system prompt, for a session whose provider reports none
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    system_tokens: u64,
     /// The moment of it, whose day gets the memories [default: now]
     #[arg(long, value_name = "RFC3339", value_parser = moment)]
     at: Option<u64>,
@@ -155,6 +158,7 @@ impl Compact {
         let conditions = json!({
             "session": session,
             "window-tokens": self.window,
+            "system-tokens": self.system_tokens,
             "settings": {
                 "enabled": true,
                 "reserve-tokens": self.reserve,
@@ -235,7 +239,7 @@ impl Compact {
     fn print(&self, outcome: Outcome) -> anyhow::Result<()> {
         let problems: Vec<Problem> = serde_json::from_value(Value::Array(outcome.problems))?;
         output::problems(&problems);
-        let key = plain(&self.which.key);
+        let key = plain(&self.which.session);
         if let Some(why) = &outcome.nothing {
             return output::text(&format!("{key} stays as it is: {}", plain(why)));
         }

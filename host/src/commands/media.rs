@@ -84,11 +84,11 @@ impl Media {
 }
 
 impl Which {
-    fn session(&self) -> Session {
+    fn of_media(&self) -> Session {
         let (system, id) = (self.home.system.clone(), self.home.id.clone());
         Session {
             home: haversack_host::media::Home { system, id },
-            session_key: self.key.clone(),
+            session_key: self.session.clone(),
         }
     }
 }
@@ -118,7 +118,7 @@ impl Put {
         };
         let id = self.id.or_new()?;
         let origin = Origin {
-            session: self.which.session(),
+            session: self.which.of_media(),
             seed: seed(self.seed.as_deref(), &id),
             uploaded_at_ms: now_ms()?,
         };
@@ -161,7 +161,7 @@ impl Put {
 impl Get {
     async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, Some(&self.which.home.system))?;
-        let found = helper(&caller).get(self.which.session(), &self.key).await;
+        let found = helper(&caller).get(self.which.of_media(), &self.key).await;
         let bytes = found.map_err(failure)?;
         if self.out == Path::new("-") {
             let mut out = std::io::stdout().lock();

@@ -96,7 +96,7 @@ impl Append {
             return output::json(&all);
         }
         let session = plain(all["session-id"].as_str().unwrap_or_default());
-        let key = plain(&self.which.key);
+        let key = plain(&self.which.session);
         if all["repeated"] != 0 {
             let (repeated, of) = (&all["repeated"], messages.len());
             output::text(&format!(

@@ -38,14 +38,14 @@ pub struct Which {
     /// Whose
     pub home: Home,
     /// The session's key, such as agent:hera:main
-    #[arg(long = "session", value_name = "KEY")]
-    pub key: String,
+    #[arg(long, value_name = "KEY")]
+    pub session: String,
 }
 
 impl Which {
     /// What requests about one session begin with.
     pub fn to_json(&self) -> Value {
-        json!({ "home": self.home.to_json(), "session-key": self.key })
+        json!({ "home": self.home.to_json(), "session-key": self.session })
     }
 }
 

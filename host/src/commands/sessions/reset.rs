@@ -161,7 +161,7 @@ impl Reset {
     }
 
     fn print(&self, last: &Step, sum: &Sum) -> anyhow::Result<()> {
-        let key = plain(&self.which.key);
+        let key = plain(&self.which.session);
         let shown = |text: &Option<String>| plain(text.as_deref().unwrap_or("none"));
         if last.step == "nothing" {
             return output::text(&format!("{key} has no messages; there is nothing to reset"));
