@@ -30,7 +30,8 @@ Examples:
   haversack sessions append gsv:hera --session agent:hera:main more.jsonl --request-id import-7
 
 A line that is no JSON object is refused before anything is appended. Over 256 messages or 4 MiB are appended \
-in up to 16 pages, each all or none; stopped between them, run it again with the same --request-id.")]
+in up to 16 pages, each all or none; stopped between them, run it again with the same --request-id. \
+Nothing is appended twice then; on a bucket the answer says so only where --at is the same too.")]
 pub struct Append {
     #[command(flatten)]
     which: Which,
@@ -68,7 +69,7 @@ impl Append {
         let caller = Caller::over_store(shared, Some(&self.which.home.system))?;
         let id = self.id.or_new()?;
         let mut request = self.which.to_json();
-        request["now-ms"] = json!(self.at.map_or_else(now_ms, Ok)?);
+        let at_ms = self.at.map_or_else(now_ms, Ok)?;
         request["seed"] = json!(seed(self.seed.as_deref(), &id));
         let mut skipped = 0;
         if self.id.is_given() && pages.len() > 1 {
@@ -78,6 +79,8 @@ impl Append {
         for (number, page) in pages.iter().enumerate().skip(skipped) {
             request["request-id"] = json!(page_id(&id, number));
             request["messages"] = json!(page);
+            // A bucket orders by it, so that no two pages may have the same.
+            request["now-ms"] = json!(at_ms.saturating_add(number as u64));
             let answer = caller
                 .call("sessions", "append", json!({ "request": request }))
                 .await
