@@ -1,6 +1,7 @@
 //! haversack's host for Rust programs: the component under wasmtime, and the stores to wire it to.
 //!
-//! [`Engine`] calls into the component; [`store`] holds the blob stores.
+//! [`Engine`] calls into the component; [`store`] holds the blob stores; [`media`] moves bytes that the component
+//! only plans for.
 
 pub mod bindings;
 mod cache;
@@ -8,6 +9,7 @@ pub mod contract;
 mod engine;
 mod imports;
 pub mod json;
+pub mod media;
 pub mod store;
 pub mod transfer;
 

@@ -11,9 +11,16 @@ const credentials = {
   accessKeyId: randomBytes(16).toString("hex"),
   secretAccessKey: randomBytes(32).toString("hex"),
 };
+// What is posted is answered unpacked, by workerd's own gzip.
+const unpack = `export default {
+  fetch(request) {
+    if (request.method !== "POST") return new Response(null, { status: 404 });
+    return new Response(request.body.pipeThrough(new DecompressionStream("gzip")));
+  },
+};`;
 const miniflare = new Miniflare({
   modules: true,
-  script: "export default { fetch() { return new Response(null, { status: 404 }); } };",
+  script: unpack,
   host: "127.0.0.1",
   port: 0,
   r2Buckets: { BUCKET: { id: "bucket", s3Credentials: credentials } },

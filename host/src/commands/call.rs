@@ -13,8 +13,8 @@ use super::open::open;
 
 /// The component, and the store that this run is about.
 pub struct Caller {
-    engine: Engine,
-    store: Arc<dyn BlobStore>,
+    pub engine: Engine,
+    pub store: Arc<dyn BlobStore>,
     /// As the user would name the store, for messages.
     pub location: String,
 }

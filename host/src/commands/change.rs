@@ -63,7 +63,7 @@ pub struct RequestId {
 
 impl RequestId {
     /// The given one, else one of this moment and chance.
-    fn or_new(&self) -> anyhow::Result<String> {
+    pub fn or_new(&self) -> anyhow::Result<String> {
         match &self.request_id {
             Some(id) => Ok(id.clone()),
             None => Ok(format!("cli-{}-{:016x}", now_ms()?, random())),
@@ -107,7 +107,7 @@ fn repeat_flags(id: &str, request: &Value) -> String {
 }
 
 /// The error, and the way out of it.
-fn advised(error: anyhow::Error, flags: &str, after_conflict: &str) -> anyhow::Error {
+pub fn advised(error: anyhow::Error, flags: &str, after_conflict: &str) -> anyhow::Error {
     let Some(failure) = error.downcast_ref::<Failure>() else {
         return error;
     };
@@ -121,4 +121,9 @@ fn advised(error: anyhow::Error, flags: &str, after_conflict: &str) -> anyhow::E
         }
         _ => error,
     }
+}
+
+/// The text that ids are made from: the given one, else one that a repeat under the same id has too.
+pub fn seed(given: Option<&str>, id: &str) -> String {
+    given.map_or_else(|| format!("haversack-cli-{id}"), str::to_owned)
 }

@@ -15,6 +15,13 @@ pub fn moment(text: &str) -> Result<u64, String> {
         .map_err(|_| "moments before 1970 are not supported".to_owned())
 }
 
+/// A moment as the command line takes it, to the second.
+pub fn written(moment_ms: u64) -> String {
+    let seconds = i64::try_from(moment_ms / 1_000).unwrap_or(i64::MAX);
+    let moment = jiff::Timestamp::from_second(seconds);
+    moment.map_or_else(|_| moment_ms.to_string(), |moment| moment.to_string())
+}
+
 /// Minutes east of Greenwich.
 pub fn offset(text: &str) -> Result<i32, String> {
     let wrong =
@@ -43,7 +50,7 @@ pub fn offset(text: &str) -> Result<i32, String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{moment, offset};
+    use super::{moment, offset, written};
 
     #[test]
     fn offsets() {
@@ -74,6 +81,8 @@ mod tests {
     fn moments() {
         assert_eq!(moment("2026-02-20T09:30:00Z"), Ok(1_771_579_800_000));
         assert_eq!(moment("2026-02-20T10:30:00+01:00"), Ok(1_771_579_800_000));
+        assert_eq!(written(1_771_579_800_999), "2026-02-20T09:30:00Z");
+        assert_eq!(written(u64::MAX), u64::MAX.to_string());
         assert!(moment("2026-02-30T09:30:00Z").is_err());
         assert!(moment("1969-12-31T23:59:59Z").is_err());
     }

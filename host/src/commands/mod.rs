@@ -4,6 +4,7 @@ mod budget;
 mod call;
 mod change;
 mod clock;
+mod compact;
 mod component;
 mod environment;
 pub mod exit;
@@ -11,11 +12,17 @@ mod files;
 mod home;
 mod key;
 mod ls;
+mod media;
 mod memory;
+mod model;
 mod open;
 mod output;
+mod pages;
 mod place;
+mod progress;
 mod prompt;
+mod say;
+mod sessions;
 mod skills;
 mod store;
 mod systems;
@@ -37,6 +44,7 @@ Start here:
   haversack skills list gsv:hera --store examples/store --explain
   haversack memory show gsv:hera --store examples/store --now 2026-02-20T09:30:00Z
   haversack files ls gsv:hera --store examples/store
+  haversack sessions --help
   haversack store check DIRECTORY
 
 Exit codes:
@@ -100,6 +108,12 @@ enum Command {
     Memory(memory::Memory),
     /// List, read, change and search the files of a home's workspace
     Files(files::Files),
+    /// Append to, read, archive and reset what agents and users said to each other
+    Sessions(sessions::Sessions),
+    /// Replace the old part of a live session by a summary, and archive it
+    Compact(compact::Compact),
+    /// Store, read and delete attachments of a session
+    Media(media::Media),
     /// List what is in a store, or in a home, by what things are
     Ls(ls::Ls),
     /// Print the key of a place
@@ -122,6 +136,9 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Skills(skills) => skills.run(&shared).await,
         Command::Memory(memory) => memory.run(&shared).await,
         Command::Files(files) => files.run(&shared).await,
+        Command::Sessions(sessions) => sessions.run(&shared).await,
+        Command::Compact(compact) => compact.run(&shared).await,
+        Command::Media(media) => media.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,
