@@ -172,7 +172,10 @@ impl Commit<'_> {
                     }
                 }
                 // What is pending is published: only its end was not written.
-                _ if last_part_ms != before.last_part_ms => {
+                pending
+                    if last_part_ms != before.last_part_ms
+                        || pending.is_none() && self.was_unpublished(before) =>
+                {
                     return Err(changed(
                         self.owner.state_key(),
                         "another compaction came in between",
@@ -188,6 +191,13 @@ impl Commit<'_> {
             Some(pending) if pending.request_id == self.id.as_str() => Ok(pending.clone()),
             _ => Err(self.lost()),
         }
+    }
+
+    /// Whether one was pending that this compaction does not know: gone by now, it may have been published
+    /// after the log was looked at.
+    fn was_unpublished(&self, before: &SessionState) -> bool {
+        let pending = before.pending_compaction();
+        pending.is_some_and(|pending| Some(pending.part_ms) != self.state.last_part_ms)
     }
 
     fn begun(&self, last_part_ms: u64) -> PendingCompaction {
