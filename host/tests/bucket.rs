@@ -330,11 +330,8 @@ fn short_form(server: &Server) -> anyhow::Result<()> {
             server.endpoint(),
         ])
         .output()?;
-    ensure!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    ensure!(!output.stdout.is_empty());
+    // The address says where R2 is: another place beside it could make two ends of a copy one.
+    let message = error_of(&output, 2, &server.credentials())?;
+    ensure!(message.contains("--endpoint"), "{message}");
     Ok(())
 }

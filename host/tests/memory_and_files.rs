@@ -197,9 +197,14 @@ fn appends_that_cannot_be_say_why() {
         &["moltbot", "memory"],
     );
     fails(
-        &append(&["gsv:hera", "--text", "x", "--request-id", "a b"]),
+        &append(&[&["gsv:hera", "--text", "x", "--request-id", "a b"], &AT[..]].concat()),
         2,
         &["request id"],
+    );
+    fails(
+        &append(&["gsv:hera", "--text", "x", "--request-id", "a"]),
+        2,
+        &["--at"],
     );
     let large = "x".repeat((256 << 10) + 1);
     let output = place.with_input(&["memory", "append", "gsv:hera", "-"], &large);

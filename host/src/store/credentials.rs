@@ -307,9 +307,13 @@ role_arn = arn:x
             ("AWS_ENDPOINT_URL_S3", "https://s3"),
             ("AWS_DEFAULT_REGION", "default"),
         ];
-        let (_, endpoint, region) = with(profile("work"), &variables).unwrap();
+        let (_, endpoint, region) = with(Named::default(), &variables).unwrap();
         assert_eq!(endpoint.as_deref(), Some("https://s3"));
         assert_eq!(region.as_deref(), Some("default"));
+        // A copy between two accounts names a profile for each end.
+        let (_, endpoint, region) = with(profile("work"), &variables).unwrap();
+        assert_eq!(endpoint.as_deref(), Some("https://s3.example"));
+        assert_eq!(region.as_deref(), Some("eu-central-1"));
     }
 
     #[test]

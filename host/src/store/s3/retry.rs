@@ -149,7 +149,7 @@ mod tests {
         assert!(tries.again(&Failure::default()).await);
         assert!(!tries.again(&Failure::default()).await);
         let told = Failure {
-            retry_after: Some(Duration::from_secs(60)),
+            retry_after: Some(retry.time_max + Duration::from_secs(1)),
             ..failed
         };
         assert!(!retry.tries().again(&told).await, "longer than it has");
