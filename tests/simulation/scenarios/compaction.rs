@@ -137,7 +137,7 @@ impl Compactions {
         };
         let mut step = begin(&store, &request).map_err(|error| error.message)?;
         while let Next::Ask(_) = step.next {
-            let text = format!("<summary>s</summary><memories>- m</memories>");
+            let text = "<summary>s</summary><memories>- m</memories>".to_owned();
             step = resume(&store, &session(), &step.state, &Reply::Text(text))
                 .map_err(|error| error.message)?;
         }
