@@ -150,10 +150,11 @@ impl Drop for Server {
 
 /// The folder with miniflare in it, in the build's own. Whoever comes first installs, others wait.
 fn installed() -> anyhow::Result<PathBuf> {
+    // target/PROFILE/deps/PROGRAM
     let program = std::env::current_exe()?;
     let target = program
         .ancestors()
-        .find(|folder| folder.join("CACHEDIR.TAG").exists())
+        .nth(3)
         .context("no build folder around this program")?;
     let folder = target.join("miniflare");
     std::fs::create_dir_all(&folder)?;
