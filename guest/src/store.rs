@@ -1,10 +1,11 @@
 //! The seam: everything that the core knows of a blob store. The types mirror `wit/store/blobs.wit`,
-//! which is their manual. [`Metered`] counts what a call costs. Knows no layout and no system.
+//! which is their manual. [`Metered`] is how they are used. Knows no layout and no system.
 
-use std::cell::Cell;
+mod metered;
 
-use crate::limits::{DELETE_KEYS_MAX, WAVE_BYTES_MAX, WAVE_REQUESTS_MAX};
-use crate::types::{Cost, Error, ErrorCode};
+use crate::types::{Error, ErrorCode};
+
+pub use metered::Metered;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
@@ -129,6 +130,23 @@ pub struct StoreError {
 }
 
 impl StoreError {
+    /// Whether only looking at the object tells what came of a conditional write: refused by its condition,
+    /// or its answer lost.
+    pub fn is_unsure(&self) -> bool {
+        matches!(
+            self.code,
+            StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
+        )
+    }
+
+    /// The error of a write that was tried again after each such `last` one, until the tries were used up.
+    pub fn given_up(last: Option<Self>, key: &str) -> Error {
+        match last {
+            Some(error) => error.about(key),
+            None => Error::new(ErrorCode::Other, "no try was made").at(key),
+        }
+    }
+
     /// As the exports' error, naming the object.
     pub fn about(self, key: &str) -> Error {
         let code = match self.code {
@@ -170,6 +188,13 @@ pub struct Source {
     pub if_match: Option<String>,
 }
 
+/// A value among an object's metadata, by its name in any case.
+pub fn metadatum<'m>(metadata: &'m [(String, String)], name: &str) -> Option<&'m str> {
+    let mut found = metadata.iter();
+    let found = found.find(|(there, _)| there.eq_ignore_ascii_case(name));
+    found.map(|(_, value)| value.as_str())
+}
+
 pub type StoreResult<T> = Result<T, StoreError>;
 
 /// A blob store as the core sees it: `wit/store/blobs.wit` in Rust. Implementations hold their own
@@ -181,170 +206,4 @@ pub trait Store {
     fn append(&self, key: &str, body: Body, at_bytes: u64) -> StoreResult<u64>;
     fn concat(&self, sources: Vec<Source>, to: &str, options: PutOptions) -> StoreResult<String>;
     fn delete(&self, keys: Vec<String>) -> Vec<StoreResult<()>>;
-}
-
-/// A store that counts, and keeps waves within the limits that every store promises.
-pub struct Metered<'a> {
-    inner: &'a dyn Store,
-    cost: Cell<Cost>,
-}
-
-impl<'a> Metered<'a> {
-    pub fn new(inner: &'a dyn Store) -> Self {
-        Self {
-            inner,
-            cost: Cell::default(),
-        }
-    }
-
-    /// What the calls so far cost.
-    pub fn cost(&self) -> Cost {
-        self.cost.get()
-    }
-
-    /// Read `wave`, in as few waves as the limits allow, answers in order.
-    ///
-    /// Errors only when the host answers with another number or case of answers than was asked for,
-    /// which is the host's bug: a synchronous transpile of an asynchronous host shows itself so.
-    pub fn read(&self, wave: Vec<Request>) -> Result<Vec<StoreResult<Answer>>, Error> {
-        let mut answers = Vec::with_capacity(wave.len());
-        let mut rest = wave.into_iter().peekable();
-        while rest.peek().is_some() {
-            let mut part = Vec::new();
-            let mut bytes = 0;
-            while let Some(request) = rest.next_if(|request| {
-                part.is_empty()
-                    || (part.len() < WAVE_REQUESTS_MAX
-                        && bytes_at_most(request).saturating_add(bytes) <= WAVE_BYTES_MAX)
-            }) {
-                bytes = bytes_at_most(&request).saturating_add(bytes);
-                part.push(request);
-            }
-            answers.extend(self.read_one_wave(part)?);
-        }
-        Ok(answers)
-    }
-
-    /// Write an object whole and answer its version.
-    pub fn put(&self, key: &str, body: Body, options: PutOptions) -> StoreResult<String> {
-        self.count_write(body.as_bytes().len());
-        self.inner.put(key, body, options)
-    }
-
-    /// Add to the end of an object of exactly `at_bytes`, and answer its new size.
-    pub fn append(&self, key: &str, body: Body, at_bytes: u64) -> StoreResult<u64> {
-        self.count_write(body.as_bytes().len());
-        self.inner.append(key, body, at_bytes)
-    }
-
-    /// Make one object of several; its bytes pass by the core and are not counted.
-    pub fn concat(
-        &self,
-        sources: Vec<Source>,
-        to: &str,
-        options: PutOptions,
-    ) -> StoreResult<String> {
-        self.count_write(0);
-        self.inner.concat(sources, to, options)
-    }
-
-    /// Delete objects, an answer each in order; a request for each 1,000.
-    ///
-    /// Errors only when the host answers with another number of answers.
-    pub fn delete(&self, keys: Vec<String>) -> Result<Vec<StoreResult<()>>, Error> {
-        let mut answers = Vec::with_capacity(keys.len());
-        let mut keys = keys.into_iter().peekable();
-        while keys.peek().is_some() {
-            let part: Vec<String> = keys.by_ref().take(DELETE_KEYS_MAX).collect();
-            let expected = part.len();
-            self.count_write(0);
-            let part = self.inner.delete(part);
-            if part.len() != expected {
-                return Err(Error::new(
-                    ErrorCode::Other,
-                    format!(
-                        "the host's blob store answered a delete of {expected} keys with {} \
-                         answers; is an asynchronous store bound to a synchronous build?",
-                        part.len()
-                    ),
-                ));
-            }
-            answers.extend(part);
-        }
-        Ok(answers)
-    }
-
-    /// Whether the store takes `append`.
-    pub fn appends(&self) -> bool {
-        let described = self.inner.describe();
-        described
-            .iter()
-            .any(|(name, value)| name == "append" && value == "yes")
-    }
-
-    fn count_write(&self, bytes: usize) {
-        let mut cost = self.cost.get();
-        cost.waves += 1;
-        cost.requests += 1;
-        cost.bytes_written += bytes as u64;
-        self.cost.set(cost);
-    }
-
-    fn read_one_wave(&self, wave: Vec<Request>) -> Result<Vec<StoreResult<Answer>>, Error> {
-        let expected: Vec<_> = wave.iter().map(kind_of_request).collect();
-        let mut cost = self.cost.get();
-        cost.waves += 1;
-        cost.requests += u32::try_from(wave.len()).unwrap_or(u32::MAX);
-        let answers = self.inner.read(wave);
-        let fits = answers.len() == expected.len()
-            && answers
-                .iter()
-                .zip(&expected)
-                .all(|(answer, kind)| answer.as_ref().map_or(true, |a| kind_of_answer(a) == *kind));
-        if !fits {
-            return Err(Error::new(
-                ErrorCode::Other,
-                format!(
-                    "the host's blob store answered a wave of {} requests with {} answers or with \
-                     answers of another kind; is an asynchronous store bound to a synchronous build?",
-                    expected.len(),
-                    answers.len()
-                ),
-            ));
-        }
-        for answer in answers.iter().flatten() {
-            if let Answer::Blob(Some(blob)) = answer {
-                cost.bytes_read += blob.body.as_bytes().len() as u64;
-            }
-        }
-        self.cost.set(cost);
-        Ok(answers)
-    }
-}
-
-fn kind_of_request(request: &Request) -> u8 {
-    match request {
-        Request::Get(_) => 0,
-        Request::Head(_) => 1,
-        Request::List(_) => 2,
-    }
-}
-
-fn kind_of_answer(answer: &Answer) -> u8 {
-    match answer {
-        Answer::Blob(_) => 0,
-        Answer::Head(_) => 1,
-        Answer::Listing(_) => 2,
-    }
-}
-
-fn bytes_at_most(request: &Request) -> u64 {
-    match request {
-        Request::Get(get) => match get.range {
-            Range::Whole => crate::limits::VALUE_BYTES_MAX,
-            Range::Span { length_bytes, .. } => length_bytes,
-            Range::Last(bytes) => bytes,
-        },
-        Request::Head(_) | Request::List(_) => 0,
-    }
 }

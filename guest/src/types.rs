@@ -12,6 +12,14 @@ pub struct Home {
     pub id: String,
 }
 
+/// One conversation of a home, by its routing key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Session {
+    pub home: Home,
+    pub session_key: String,
+}
+
 /// Why a call failed, and so what helps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

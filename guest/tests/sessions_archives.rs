@@ -28,11 +28,12 @@ fn compact(bucket: &Bucket, removed: &[String], first_kept: Option<&str>, part_m
     );
     let (store, owner) = (Metered::new(bucket), Owner::of(&home(), KEY).unwrap());
     let live = Live::of(&store, &owner, &session_id).unwrap();
-    let id = summary_id(&format!("c{part_ms}"));
+    let id = summary_id(part_ms);
     let compaction = Compaction {
         summary: format!("sum{part_ms}"),
         first_kept: first_kept.map(str::to_owned),
         part_ms,
+        request: None,
     };
     let bytes = compaction_line(&id, &compaction);
     live.log()

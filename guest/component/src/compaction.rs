@@ -31,7 +31,6 @@ impl wit::Guest for Component {
     }
 }
 
-record!(wit::Session => core::Session { home, session_key });
 record!(wit::Settings => core::Settings {
     enabled, reserve_tokens, keep_recent_tokens, extract_memories
 });

@@ -37,7 +37,6 @@ cases!(wit::Kind => core::Kind { Image, Audio, Video, Document });
 cases!(core::Kind => wit::Kind { Image, Audio, Video, Document });
 cases!(wit::Size => core::Size { Bytes(bytes), Base64(length) });
 record!(wit::Base64Length => core::Base64Length { characters, padding });
-record!(wit::Session => core::Session { home, session_key });
 record!(wit::Item => core::Item { mime_type, size, filename, kind });
 record!(wit::Origin => core::Origin { session, seed, uploaded_at_ms });
 record!(core::Planned => wit::Planned {

@@ -11,6 +11,7 @@ cases!(core::ErrorCode => wit::ErrorCode {
 cases!(core::ProblemKind => wit::ProblemKind { Unreadable, Repaired, Truncated, Skipped, NearLimit });
 record!(wit::Home => core::Home { system, id });
 record!(core::Home => wit::Home { system, id });
+record!(wit::Session => core::Session { home, session_key });
 record!(core::Error => wit::Error { code, message, key, retry_after_ms, current });
 record!(core::Cost => wit::Cost { waves, requests, bytes_read, bytes_written });
 record!(core::Problem => wit::Problem { kind, key, line, message });

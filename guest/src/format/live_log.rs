@@ -4,7 +4,7 @@
 //! ```text
 //! {"id":"<request>.open","open":{"format":1,"sessionId":"…","sessionKey":"…"}}   the first line
 //! {"id":"<request>.<n>","message":{…}}                                           the message verbatim
-//! {"id":"<request>.summary","compaction":{"summary":"…","firstKept":"<id>","partMs":…}}
+//! {"id":"part<ms>.summary","compaction":{"summary":"…","firstKept":"<id>","partMs":…,"request":"…"}}
 //! {"id":"<request>.close","close":{"format":1}}                                  the last line
 //! ```
 //!
@@ -90,6 +90,9 @@ pub struct Compaction {
     pub first_kept: Option<String>,
     /// The timestamp in the name of the part.
     pub part_ms: u64,
+    /// The request that published it, by which its repeat is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub request: Option<String>,
 }
 
 /// The members that mean something.
@@ -232,8 +235,9 @@ pub fn open_id(request: &str) -> String {
     format!("{request}.open")
 }
 
-pub fn summary_id(request: &str) -> String {
-    format!("{request}.summary")
+/// By its part, so that of two hosts which publish one part the log takes one.
+pub fn summary_id(part_ms: u64) -> String {
+    format!("part{part_ms}.summary")
 }
 
 pub fn close_id(request: &str) -> String {
@@ -276,6 +280,7 @@ mod tests {
             summary: "they \"met\"\n".to_owned(),
             first_kept: Some("r.7".to_owned()),
             part_ms: 5,
+            request: Some("c1".into()),
         };
         let line = compaction_line("r.summary", &compaction);
         assert_eq!(parse(&line).unwrap().what, What::Compaction(compaction));

@@ -8,8 +8,7 @@
 use super::request::{Remembered, RequestId};
 use crate::limits::{CONFLICT_TRIES_MAX, DOCUMENT_BYTES_MAX};
 use crate::store::{
-    Answer, Blob, Body, BodyKind, Condition, GetRequest, Metered, PutOptions, Range, Request,
-    StoreErrorCode,
+    Blob, Body, BodyKind, Condition, GetRequest, Metered, PutOptions, Range, StoreError,
 };
 use crate::types::{Error, ErrorCode, Result};
 
@@ -146,7 +145,11 @@ fn try_until_settled(
         repeat,
     };
     for _ in 0..CONFLICT_TRIES_MAX {
-        let found = get(store, key)?;
+        let found = store.get(GetRequest {
+            key: key.to_owned(),
+            range: Range::Whole,
+            kind: BodyKind::Text,
+        })?;
         let stat = found.as_ref().map(|blob| &blob.stat);
         let version = stat.map(|stat| stat.version.clone());
         let metadata = stat.map_or(&[][..], |stat| &stat.metadata);
@@ -174,21 +177,11 @@ fn try_until_settled(
         match store.put(key, body_of(body), options) {
             Ok(version) => return Ok(edited(Some(version), true, false)),
             // Reading again tells: our id is there, or the write did not happen and is tried again.
-            Err(error)
-                if matches!(
-                    error.code,
-                    StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-                ) =>
-            {
-                last = Some(error);
-            }
+            Err(error) if error.is_unsure() => last = Some(error),
             Err(error) => return Err(error.about(key)),
         }
     }
-    Err(match last {
-        Some(error) => error.about(key),
-        None => Error::new(ErrorCode::Other, "no try was made").at(key),
-    })
+    Err(StoreError::given_up(last, key))
 }
 
 fn remembered_of(found: Option<&Blob>) -> Remembered {
@@ -197,19 +190,6 @@ fn remembered_of(found: Option<&Blob>) -> Remembered {
         Some(blob) => {
             Remembered::from_metadata(&blob.stat.metadata).unwrap_or_else(Remembered::unknown)
         }
-    }
-}
-
-fn get(store: &Metered<'_>, key: &str) -> Result<Option<Blob>> {
-    let wave = vec![Request::Get(GetRequest {
-        key: key.to_owned(),
-        range: Range::Whole,
-        kind: BodyKind::Text,
-    })];
-    match store.read(wave)?.into_iter().next() {
-        Some(Ok(Answer::Blob(blob))) => Ok(blob),
-        Some(Err(error)) => Err(error.about(key)),
-        _ => Ok(None),
     }
 }
 

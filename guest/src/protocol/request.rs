@@ -1,6 +1,7 @@
 //! Request ids: by them a repeated call is known and changes nothing. Knows no store.
 
 use crate::limits::{REQUEST_ID_CHARACTERS_MAX, REQUESTS_REMEMBERED};
+use crate::store::metadatum;
 use crate::types::{Error, Result};
 
 /// Where a document's metadata keep the ids.
@@ -39,9 +40,7 @@ pub struct Remembered(Vec<String>);
 impl Remembered {
     /// From an object's metadata; none when they hold no ids, as after an edit by another program.
     pub fn from_metadata(metadata: &[(String, String)]) -> Option<Self> {
-        let (_, ids) = metadata
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case(MEMBER))?;
+        let ids = metadatum(metadata, MEMBER)?;
         Some(Self(ids.split_whitespace().map(str::to_owned).collect()))
     }
 

@@ -11,11 +11,10 @@ use crate::limits::{
     COMPACTION_CHUNK_BYTES_MAX, COMPACTION_PIECE_BYTES, COMPACTION_SUMMARY_BYTES_MAX,
     WORKSPACE_FILE_BYTES_MAX,
 };
-use crate::ops::load;
 use crate::ops::moment;
 use crate::ops::sessions::state::{Owner, require};
 use crate::protocol::log::{Log, Position};
-use crate::store::{BodyKind, GetRequest, Metered, Range, Request, Store};
+use crate::store::{BodyKind, GetRequest, Metered, Range, Store};
 use crate::transform::compaction::chunk::{Chunk, Position as At, next_chunk};
 use crate::transform::compaction::render::LeftOut;
 use crate::transform::compaction::reply::{Reply as Parsed, parse};
@@ -268,12 +267,11 @@ fn memories_of_the_day(store: &Metered<'_>, state: &State) -> Result<Option<Stri
     let date = moment::day("now-ms", state.now_ms, state.utc_offset_minutes)?;
     let agent = state.owner()?.agent;
     let key = Place::DailyMemory { agent, date }.key();
-    let request = Request::Get(GetRequest {
-        key: key.clone(),
+    let blob = store.get(GetRequest {
+        key,
         range: Range::Last(WORKSPACE_FILE_BYTES_MAX),
         kind: BodyKind::Text,
-    });
-    let blob = load::blob(store.read(vec![request])?.into_iter().next(), &key)?;
+    })?;
     let noted = blob.map(|blob| decode(blob.body.into_bytes()).text);
     let parts = [noted.unwrap_or_default(), state.memories.clone()];
     let parts: Vec<String> = parts

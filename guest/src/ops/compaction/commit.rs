@@ -121,7 +121,6 @@ impl Commit<'_> {
     /// another compaction stands there instead, or that message is gone.
     fn published(&self) -> Result<Option<Compaction>> {
         let key = self.log.keys.head();
-        let ours = summary_id(self.id.as_str());
         let kept = self.state.removed.end.id.as_str();
         let mut another = false;
         let mut before = None;
@@ -135,7 +134,7 @@ impl Commit<'_> {
                 if let Ok(What::Compaction(compaction)) =
                     live_log::parse(&entry.content).map(|line| line.what)
                 {
-                    if entry.id.as_ref() == Some(&ours) {
+                    if compaction.request.as_deref() == Some(self.id.as_str()) {
                         return Ok(Some(compaction));
                     }
                     // One that was known at the begin may stand behind what is kept now.
@@ -228,18 +227,31 @@ impl Commit<'_> {
         })
     }
 
+    /// Write the entry down, unless somebody took over since the claim. A lease is only as good as the clocks of
+    /// the hosts: the log itself takes one entry of a part, and the second host is told.
     fn publish(&self, part_ms: u64) -> Result<()> {
-        let id = summary_id(self.id.as_str());
+        let now = require(self.store, &self.owner)?;
+        self.check_session(&now)?;
+        if !self.is_mine(&now) {
+            return Err(self.lost());
+        }
+        let id = summary_id(part_ms);
         let bytes = compaction_line(
             &id,
             &Compaction {
                 summary: self.summary().to_owned(),
                 first_kept: Some(self.state.removed.end.id.clone()),
                 part_ms,
+                request: Some(self.id.as_str().to_owned()),
             },
         );
-        self.log.append(&[NewEntry { id, bytes }], part_ms)?;
-        Ok(())
+        let Err(error) = self.log.append(&[NewEntry { id, bytes }], part_ms) else {
+            return Ok(());
+        };
+        match self.published()? {
+            Some(_) => Ok(()),
+            None => Err(error),
+        }
     }
 
     /// Nothing is pending any more. A reset that began meanwhile has its own.

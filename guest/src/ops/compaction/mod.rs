@@ -16,14 +16,8 @@ use crate::ops::sessions::state::Owner;
 use crate::store::Store;
 use crate::transform::compaction as decide;
 pub use crate::transform::compaction::Settings;
-use crate::types::{Cost, Home, Problem, Result};
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Session {
-    pub home: Home,
-    pub session_key: String,
-}
+pub use crate::types::Session;
+use crate::types::{Cost, Problem, Result};
 
 impl Session {
     fn owner(&self) -> Result<Owner> {

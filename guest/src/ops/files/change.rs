@@ -167,7 +167,7 @@ pub fn remove(
 ) -> Result<ChangeAnswer> {
     RequestId::parse(&request.request_id)?;
     let located = writable(workspace, &request.path)?;
-    let there = stat(store, &located.key)?;
+    let there = store.head(&located.key)?;
     let changed = there.is_some();
     if let Some(stat) = there {
         if request.version.as_ref().is_some_and(|v| *v != stat.version) {
@@ -181,7 +181,7 @@ pub fn remove(
         }
         delete(store, &located.key)?;
     } else if let Some(global) = &located.fallback
-        && stat(store, global)?.is_some()
+        && store.head(global)?.is_some()
     {
         return Err(read_only_global(&located, global));
     }
@@ -222,18 +222,6 @@ pub(super) fn stats(store: &Metered<'_>, a: &str, b: &str) -> Result<(Option<Sta
         _ => Ok(None),
     };
     Ok((next(a)?, next(b)?))
-}
-
-pub(super) fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
-    match store
-        .read(vec![Request::Head(key.to_owned())])?
-        .into_iter()
-        .next()
-    {
-        Some(Ok(Answer::Head(stat))) => Ok(stat),
-        Some(Err(error)) => Err(error.about(key)),
-        _ => Ok(None),
-    }
 }
 
 pub(super) fn delete(store: &Metered<'_>, key: &str) -> Result<()> {

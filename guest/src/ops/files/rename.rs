@@ -1,9 +1,10 @@
 //! Moving one file of a workspace: copied, looked at again, and only then deleted.
 
-use super::change::{delete, global_or, stat, stats, writable};
+use super::change::{delete, global_or, stats, writable};
 use super::{ChangeAnswer, Located, RenameRequest, Workspace};
 use crate::protocol::request::{Remembered, RequestId};
-use crate::store::{Condition, Metered, PutOptions, Source, Stat, StoreErrorCode};
+use crate::store::metadatum;
+use crate::store::{Condition, Metered, PutOptions, Source, Stat};
 use crate::types::{Error, ErrorCode, Result};
 
 pub fn rename(
@@ -29,7 +30,7 @@ pub fn rename(
         (None, _) => {
             // The two looks of a wave are not one moment: another delivery of this request may have finished
             // in between.
-            if let Some(target) = stat(store, &to.key)?.filter(done) {
+            if let Some(target) = store.head(&to.key)?.filter(done) {
                 return Ok(moved(store, to, target.version, true));
             }
             let missing = Error::not_found(format!("{} is not there", from.path)).at(&from.key);
@@ -40,12 +41,14 @@ pub fn rename(
     };
     let (version, repeat) = match target {
         // Copied by an earlier call; the source goes only if it is still what was copied.
-        Some(target) if copied_version(&target) == Some(&source.version) => (target.version, true),
+        Some(target) if copied_version(&target) == Some(source.version.as_str()) => {
+            (target.version, true)
+        }
         Some(_) => return Err(changed_meanwhile(&from, &to, source)),
         None => (copy(store, &from, &to, &source, &id)?, false),
     };
     // What is deleted is what was copied, as far as a look can tell.
-    match stat(store, &from.key)? {
+    match store.head(&from.key)? {
         Some(now) if now.version != source.version => {
             return Err(changed_meanwhile(&from, &to, now));
         }
@@ -80,18 +83,11 @@ fn copy(
     }];
     match store.concat(sources, &to.key, options) {
         Ok(version) => Ok(version),
-        Err(error)
-            if matches!(
-                error.code,
-                StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-            ) =>
-        {
-            match stat(store, &to.key)? {
-                Some(target) if is_of(&target, id) => Ok(target.version),
-                Some(target) => Err(taken(to, &target)),
-                None => Err(error.about(&from.key)),
-            }
-        }
+        Err(error) if error.is_unsure() => match store.head(&to.key)? {
+            Some(target) if is_of(&target, id) => Ok(target.version),
+            Some(target) => Err(taken(to, &target)),
+            None => Err(error.about(&from.key)),
+        },
         Err(error) => Err(error.about(&to.key)),
     }
 }
@@ -99,10 +95,8 @@ fn copy(
 /// Where a copy's metadata say which version of the source it is of.
 const COPIED_VERSION: &str = "haversack-copied-version";
 
-fn copied_version(stat: &Stat) -> Option<&String> {
-    let mut found = stat.metadata.iter();
-    let found = found.find(|(name, _)| name.eq_ignore_ascii_case(COPIED_VERSION));
-    found.map(|(_, version)| version)
+fn copied_version(stat: &Stat) -> Option<&str> {
+    metadatum(&stat.metadata, COPIED_VERSION)
 }
 
 fn is_of(stat: &Stat, id: &RequestId) -> bool {

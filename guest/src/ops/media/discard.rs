@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{DiscardAnswer, DiscardRequest, Medium, Named, check_bytes, is_own};
+use super::{DiscardAnswer, DiscardRequest, Medium, Named, check_bytes, is_own, uploaded_ms};
 use crate::format::message::{MediaSource, media_blocks};
 use crate::layout::gsv::{SessionKey, media_prefix};
 use crate::protocol::request::RequestId;
 use crate::store::{Answer, Entry, ListRequest, Listing, Metered, Request, Store};
-use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
+use crate::types::{Error, Problem, ProblemKind, Result};
 
 pub fn discard(store: &dyn Store, request: &DiscardRequest) -> Result<DiscardAnswer> {
     let store = Metered::new(store);
@@ -34,7 +34,7 @@ pub fn discard(store: &dyn Store, request: &DiscardRequest) -> Result<DiscardAns
             (false, false) => orphans.push(entry),
         }
     }
-    for (orphan, uploaded_at_ms) in with_uploaded(&store, orphans, request)? {
+    for (orphan, uploaded_at_ms) in with_uploaded(&store, orphans, request, &mut problems)? {
         let is_old = uploaded_at_ms.is_some_and(|uploaded| {
             request
                 .orphans_before_ms
@@ -103,16 +103,11 @@ fn page(store: &Metered<'_>, session: &SessionKey, after: Option<&str>) -> Resul
             "continue-from is {after:?}, which is no place in the media of {session}; pass that of the answer before"
         )));
     }
-    let list = ListRequest {
-        prefix: prefix.clone(),
+    store.list(ListRequest {
+        prefix,
         start_after: after.map(str::to_owned),
         ..ListRequest::default()
-    };
-    match store.read(vec![Request::List(list)])?.into_iter().next() {
-        Some(Ok(Answer::Listing(listing))) => Ok(listing),
-        Some(Err(error)) => Err(error.about(&prefix)),
-        _ => Err(Error::new(ErrorCode::Other, format!("{prefix}: no answer")).at(prefix)),
-    }
+    })
 }
 
 /// When each orphan was uploaded, asked only where orphans may go: by its metadata, else by the store.
@@ -120,6 +115,7 @@ fn with_uploaded(
     store: &Metered<'_>,
     orphans: Vec<Entry>,
     request: &DiscardRequest,
+    problems: &mut Vec<Problem>,
 ) -> Result<Vec<(Entry, Option<u64>)>> {
     if request.orphans_before_ms.is_none() {
         return Ok(orphans.into_iter().map(|entry| (entry, None)).collect());
@@ -132,12 +128,7 @@ fn with_uploaded(
             // Gone meanwhile.
             continue;
         };
-        let stated = stat
-            .metadata
-            .iter()
-            .find(|(name, _)| name.eq_ignore_ascii_case("uploadedAt"))
-            .and_then(|(_, value)| value.trim().parse().ok());
-        let uploaded_at_ms = stated.unwrap_or(stat.modified_ms);
+        let uploaded_at_ms = uploaded_ms(&entry.key, &stat, problems);
         dated.push((entry, Some(uploaded_at_ms)));
     }
     Ok(dated)

@@ -13,8 +13,9 @@ use crate::layout::concept::{Concept, require};
 use crate::layout::gsv::{AgentId, SessionKey, media_prefix};
 use crate::layout::key::is_key;
 use crate::limits::MEDIA_ARGUMENT_BYTES_MAX;
-use crate::store::Store;
-use crate::types::{Cost, Error, Home, Problem, Result};
+use crate::store::{Stat, Store, metadatum};
+pub use crate::types::Session;
+use crate::types::{Cost, Error, Problem, ProblemKind, Result};
 
 /// What a block's `type` says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,13 +49,6 @@ impl From<Kind> for MediaKind {
     }
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Session {
-    pub home: Home,
-    pub session_key: String,
-}
-
 impl Session {
     /// The session key, where its system has media at all.
     fn key(&self) -> Result<SessionKey> {
@@ -62,6 +56,21 @@ impl Session {
         let agent = AgentId::parse(&self.home.id)?;
         SessionKey::parse_of(&agent, &self.session_key)
     }
+}
+
+/// When a medium was uploaded: by the metadata of the reference; by the store's clock where they are gone, or
+/// no number, which is a problem.
+pub(super) fn uploaded_ms(key: &str, stat: &Stat, problems: &mut Vec<Problem>) -> u64 {
+    let Some(value) = metadatum(&stat.metadata, "uploadedAt") else {
+        return stat.modified_ms;
+    };
+    value.trim().parse().unwrap_or_else(|_| {
+        let message = format!(
+            "its metadata uploadedAt is {value:?}, and no number; the store's time was taken"
+        );
+        problems.push(Problem::new(ProblemKind::Repaired, key, message));
+        stat.modified_ms
+    })
 }
 
 /// Whether a key is one of the session's own media.

@@ -10,7 +10,7 @@ use crate::ops::load::{blob, get, read_file};
 use crate::ops::moment;
 use crate::protocol::document::{Change, Current, edit};
 use crate::protocol::request::RequestId;
-use crate::store::{Answer, ListRequest, Listing, Metered, Request, Store};
+use crate::store::{Metered, Store};
 use crate::transform::memory_section;
 use crate::transform::truncate::budget::{File, fit};
 use crate::transform::truncate::policy::{Policy, preset};
@@ -44,7 +44,7 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
     // A repeat is known by its id, without a look at the body.
     let size_bytes = match size_bytes.filter(|_| !edited.repeat) {
         Some(size_bytes) => size_bytes,
-        None => size_of(store, &key)?,
+        None => store.head(&key)?.map_or(0, |stat| stat.size_bytes),
     };
     Ok(AppendAnswer {
         version: edited.version.unwrap_or_default(),
@@ -54,15 +54,6 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
         key,
         cost: store.cost(),
     })
-}
-
-fn size_of(store: &Metered<'_>, key: &str) -> Result<u64> {
-    let wave = vec![Request::Head(key.to_owned())];
-    match store.read(wave)?.into_iter().next() {
-        Some(Ok(Answer::Head(stat))) => Ok(stat.map_or(0, |stat| stat.size_bytes)),
-        Some(Err(error)) => Err(error.about(key)),
-        _ => Ok(0),
-    }
 }
 
 fn check_text(text: &str) -> Result<()> {
@@ -222,18 +213,7 @@ fn newest_days(
     }
     let prefix = memory_prefix(agent);
     let mut dates = Vec::new();
-    let mut cursor = None;
-    loop {
-        let request = Request::List(ListRequest {
-            prefix: prefix.clone(),
-            cursor,
-            ..ListRequest::default()
-        });
-        let listing: Listing = match store.read(vec![request])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => listing,
-            Some(Err(error)) => return Err(error.about(&prefix)),
-            _ => Listing::default(),
-        };
+    store.each_page(&prefix, |listing| {
         for entry in listing.entries {
             if let Some(Place::DailyMemory { date, .. }) = Place::parse(&entry.key)
                 && date <= today
@@ -247,9 +227,7 @@ fn newest_days(
         }
         let surplus = dates.len().saturating_sub(days);
         dates.drain(..surplus);
-        match listing.cursor {
-            Some(next) => cursor = Some(next),
-            None => return Ok(dates),
-        }
-    }
+        Ok(())
+    })?;
+    Ok(dates)
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use crate::format::gzip::{Damage, Decoder};
 use crate::limits::{ARCHIVE_READ_BYTES, ARCHIVE_STEP_RAW_BYTES, VALUE_BYTES_MAX};
-use crate::store::{Answer, BodyKind, GetRequest, Metered, Range, Request};
+use crate::store::{BodyKind, GetRequest, Metered, Range};
 use crate::types::{Problem, ProblemKind, Result};
 
 /// A line of an archive that is not blank.
@@ -46,23 +46,19 @@ pub fn each_line(
     let mut lines = Splitter::default();
     let mut offset = 0;
     loop {
-        let request = Request::Get(GetRequest {
+        let request = GetRequest {
             key: key.to_owned(),
             range: Range::Span {
                 start_bytes: offset,
                 length_bytes: ARCHIVE_READ_BYTES,
             },
             kind: BodyKind::Binary,
-        });
-        let blob = match store.read(vec![request])?.into_iter().next() {
-            Some(Ok(Answer::Blob(Some(blob)))) => blob,
-            Some(Err(error)) => return Err(error.about(key)),
-            _ => {
-                return Ok(ReadLines {
-                    found: false,
-                    damage: None,
-                });
-            }
+        };
+        let Some(blob) = store.get(request)? else {
+            return Ok(ReadLines {
+                found: false,
+                damage: None,
+            });
         };
         let mut rest = blob.body.as_bytes();
         offset += rest.len() as u64;

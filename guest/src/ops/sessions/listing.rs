@@ -9,6 +9,7 @@ use super::{CountsFrom, ListAnswer, ListRequest, SessionItem, SessionKind};
 use crate::format::message::Message;
 use crate::layout::gsv::{AgentId, Place, sessions_prefix};
 use crate::limits::{SESSIONS_COUNTED_BYTES_MAX, SESSIONS_PAGE_MAX};
+use crate::store::metadatum;
 use crate::store::{self, Answer, Entry, Listing, Metered, Request, Stat, Store, StoreResult};
 use crate::types::{Error, Problem, ProblemKind, Result};
 
@@ -244,7 +245,5 @@ impl Call<'_> {
 const FAULTS_MAX: usize = 16;
 
 fn text(stat: &Stat, name: &str) -> Option<String> {
-    let mut pairs = stat.metadata.iter();
-    let found = pairs.find(|(there, _)| there.eq_ignore_ascii_case(name));
-    found.map(|(_, value)| value.clone())
+    metadatum(&stat.metadata, name).map(str::to_owned)
 }

@@ -8,7 +8,7 @@ use crate::layout::gsv::{SessionId, session_parts_prefix};
 use crate::layout::log::LogKeys;
 use crate::limits::{LOG_PAGE_BYTES_MAX, LOG_PAGE_ENTRIES_MAX};
 use crate::protocol::log::{Log, LogEntry, Page, Position, ReadOptions};
-use crate::store::{Answer, ListRequest, Metered, Request};
+use crate::store::{ListRequest, Metered};
 use crate::transform::compaction::summary;
 use crate::types::{Problem, ProblemKind, Result};
 
@@ -99,16 +99,12 @@ impl<'a> Live<'a> {
     fn has_parts(&self) -> Result<bool> {
         let session = SessionId::parse(&self.session_id)?;
         let prefix = session_parts_prefix(&self.owner.agent, &session);
-        let list = Request::List(ListRequest {
-            prefix: prefix.clone(),
+        let listing = self.store.list(ListRequest {
+            prefix,
             limit: Some(1),
             ..ListRequest::default()
-        });
-        match self.store.read(vec![list])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => Ok(!listing.entries.is_empty()),
-            Some(Err(error)) => Err(error.about(&prefix)),
-            _ => Ok(false),
-        }
+        })?;
+        Ok(!listing.entries.is_empty())
     }
 
     /// Where the messages that stand begin in the log, looked for from its end.

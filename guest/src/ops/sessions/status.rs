@@ -9,7 +9,7 @@ use super::{
 use crate::format::session_state::{Counters, Pending, SessionState};
 use crate::layout::gsv::{AgentId, Place, session_states_prefix};
 use crate::limits::SESSIONS_PAGE_MAX;
-use crate::store::{Answer, ListRequest, Listing, Metered, Request, Store};
+use crate::store::{ListRequest, Metered, Store};
 use crate::types::{Problem, ProblemKind, Result};
 
 use super::append::check_now;
@@ -126,17 +126,12 @@ fn states_page(
     problems: &mut Vec<Problem>,
 ) -> Result<States> {
     let prefix = session_states_prefix(agent);
-    let list = Request::List(ListRequest {
-        prefix: prefix.clone(),
+    let listing = store.list(ListRequest {
+        prefix,
         start_after,
         limit: Some(SESSIONS_PAGE_MAX),
         ..ListRequest::default()
-    });
-    let listing = match store.read(vec![list])?.into_iter().next() {
-        Some(Ok(Answer::Listing(listing))) => listing,
-        Some(Err(error)) => return Err(error.about(&prefix)),
-        _ => Listing::default(),
-    };
+    })?;
     let last = listing.entries.last().map(|entry| entry.key.clone());
     let next = listing.cursor.and(last);
     for skipped in listing.skipped {

@@ -10,7 +10,7 @@ use crate::format::message::Message;
 use crate::layout::archive::ArchiveKeys;
 use crate::layout::gsv::{AgentId, Place, SessionId, session_parts_prefix};
 use crate::limits::{TRANSCRIPT_BYTES_MAX, TRANSCRIPT_MESSAGES_MAX};
-use crate::store::{Answer, ListRequest, Metered, Request, Store};
+use crate::store::{Metered, Store};
 use crate::transform::compaction::summary;
 use crate::types::{Error, Problem, ProblemKind, Result};
 
@@ -123,18 +123,7 @@ fn parts_of(
 ) -> Result<Vec<(u64, String)>> {
     let prefix = session_parts_prefix(agent, session);
     let mut parts = Vec::new();
-    let mut cursor = None;
-    loop {
-        let list = Request::List(ListRequest {
-            prefix: prefix.clone(),
-            cursor,
-            ..ListRequest::default()
-        });
-        let listing = match store.read(vec![list])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => listing,
-            Some(Err(error)) => return Err(error.about(&prefix)),
-            _ => break,
-        };
+    store.each_page(&prefix, |listing| {
         for entry in listing.entries {
             match Place::parse(&entry.key) {
                 Some(Place::ArchivePart { timestamp, .. }) => {
@@ -147,11 +136,8 @@ fn parts_of(
                 )),
             }
         }
-        cursor = listing.cursor;
-        if cursor.is_none() {
-            break;
-        }
-    }
+        Ok(())
+    })?;
     parts.sort_unstable();
     Ok(parts)
 }

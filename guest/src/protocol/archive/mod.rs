@@ -12,11 +12,9 @@ use staging::{Staged, joined_metadata};
 use crate::format::gzip::{Checksum, Piece};
 use crate::layout::archive::ArchiveKeys;
 use crate::limits::{ARCHIVE_CONCAT_SOURCES_MAX, ARCHIVE_PIECE_RAW_BYTES_MAX};
-use crate::store::{
-    Answer, Body, Condition, Metered, PutOptions, Request, Source, Stat, StoreError,
-    StoreErrorCode, StoreResult,
-};
-use crate::types::{Error, ErrorCode, Result};
+use crate::store::metadatum;
+use crate::store::{Body, Condition, Metered, PutOptions, Source, StoreError, StoreResult};
+use crate::types::{Error, Result};
 
 /// What is to be archived: whole entries, in runs that begin where the one before ended.
 pub trait RawSource {
@@ -83,7 +81,7 @@ pub fn archive(
     pieces_max: usize,
 ) -> Result<Progress> {
     let mut staged = Staged::load(store, target)?;
-    if staged.pieces.is_empty() && stat(store, target.keys.archive())?.is_some() {
+    if staged.pieces.is_empty() && store.head(target.keys.archive())?.is_some() {
         let archived = confirm(store, target, source)?;
         staging::delete_all(store, target.keys)?;
         return Ok(Progress::Done(archived));
@@ -181,7 +179,7 @@ fn join(store: &Metered<'_>, target: &Target<'_>, staged: &Staged) -> Result<()>
         return Ok(());
     };
     // There already, or a piece is gone because another call has finished: what it holds is verified next.
-    if is_unsure(&error) && stat(store, archive)?.is_some() {
+    if error.is_unsure() && store.head(archive)?.is_some() {
         return Ok(());
     }
     Err(error.about(archive))
@@ -205,21 +203,20 @@ fn join_run(
         let Err(error) = concat(store, pieces, to, options) else {
             return Ok(());
         };
-        if !is_unsure(&error) {
+        if !error.is_unsure() {
             return Err(error.about(to));
         }
         last = Some(error);
-        let Some(there) = stat(store, to)? else {
-            if stat(store, archive)?.is_some() {
+        let Some(there) = store.head(to)? else {
+            if store.head(archive)?.is_some() {
                 // Another call has finished, and deleted the pieces.
                 return Ok(());
             }
             continue;
         };
-        let is_ours = metadata.iter().all(|(name, value)| {
-            let mut found = there.metadata.iter();
-            found.any(|(n, v)| n.eq_ignore_ascii_case(name) && v == value)
-        });
+        let is_ours = metadata
+            .iter()
+            .all(|(name, value)| metadatum(&there.metadata, name) == Some(value));
         if is_ours {
             return Ok(());
         }
@@ -227,10 +224,7 @@ fn join_run(
             answer.map_err(|error| error.about(to))?;
         }
     }
-    Err(last.map_or_else(
-        || Error::new(ErrorCode::Other, "no try was made"),
-        |error| error.about(to),
-    ))
+    Err(StoreError::given_up(last, to))
 }
 
 fn concat(
@@ -244,23 +238,6 @@ fn concat(
         if_match: None,
     });
     store.concat(from.collect(), to, options)
-}
-
-/// Whether looking at the target tells more.
-fn is_unsure(error: &StoreError) -> bool {
-    matches!(
-        error.code,
-        StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-    )
-}
-
-fn stat(store: &Metered<'_>, key: &str) -> Result<Option<Stat>> {
-    let answer = store.read(vec![Request::Head(key.to_owned())])?;
-    match answer.into_iter().next() {
-        Some(Ok(Answer::Head(stat))) => Ok(stat),
-        Some(Err(error)) => Err(error.about(key)),
-        _ => Err(Error::new(ErrorCode::Other, format!("{key}: no answer"))),
-    }
 }
 
 const JOIN_TRIES_MAX: usize = 8;

@@ -7,9 +7,8 @@ use super::{Target, Totals, body};
 use crate::format::gzip::Checksum;
 use crate::layout::archive::ArchiveKeys;
 use crate::limits::WAVE_REQUESTS_MAX;
-use crate::store::{
-    Answer, Condition, ListRequest, Metered, PutOptions, Request, Stat, StoreErrorCode,
-};
+use crate::store::metadatum;
+use crate::store::{Answer, Condition, Metered, PutOptions, Request, Stat};
 use crate::types::{Error, ErrorCode, Result};
 
 const FORMAT: &str = "piece-format";
@@ -50,11 +49,7 @@ struct PieceMetadata {
 impl PieceMetadata {
     /// None when it is of another origin, or of a format that is not known.
     fn parse(stat: &Stat, origin: &str) -> Option<Self> {
-        let find = |wanted: &str| {
-            let found = stat.metadata.iter();
-            let mut found = found.filter(|(name, _)| name.eq_ignore_ascii_case(wanted));
-            found.next().map(|(_, value)| value.as_str())
-        };
+        let find = |wanted: &str| metadatum(&stat.metadata, wanted);
         if find(FORMAT) != Some(FORMAT_NUMBER) || find(ORIGIN) != Some(origin) {
             return None;
         }
@@ -145,17 +140,10 @@ impl Staged {
                 }
                 Err(error) => error,
             };
-            if !matches!(
-                error.code,
-                StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-            ) {
+            if !error.is_unsure() {
                 return Err(error.about(&key));
             }
-            let there = store.read(vec![Request::Head(key.clone())])?;
-            let Some(Ok(Answer::Head(there))) = there.into_iter().next() else {
-                return Err(error.about(&key));
-            };
-            condition = match there {
+            condition = match store.head(&key)? {
                 None => Condition::IfAbsent,
                 Some(stat) => match PieceMetadata::parse(&stat, target.origin) {
                     Some(found)
@@ -205,24 +193,10 @@ fn list(store: &Metered<'_>, target: &Target<'_>) -> Result<Vec<String>> {
 }
 
 fn list_all(store: &Metered<'_>, keys: &ArchiveKeys) -> Result<Vec<String>> {
-    let prefix = keys.pieces_prefix()?;
-    let mut keys = Vec::new();
-    let mut cursor = None;
-    loop {
-        let request = Request::List(ListRequest {
-            prefix: prefix.clone(),
-            cursor,
-            ..ListRequest::default()
-        });
-        let listing = match store.read(vec![request])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => listing,
-            Some(Err(error)) => return Err(error.about(&prefix)),
-            _ => return Ok(keys),
-        };
-        keys.extend(listing.entries.into_iter().map(|entry| entry.key));
-        match listing.cursor {
-            Some(next) => cursor = Some(next),
-            None => return Ok(keys),
-        }
-    }
+    let mut found = Vec::new();
+    store.each_page(&keys.pieces_prefix()?, |listing| {
+        found.extend(listing.entries.into_iter().map(|entry| entry.key));
+        Ok(())
+    })?;
+    Ok(found)
 }

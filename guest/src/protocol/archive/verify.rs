@@ -3,7 +3,7 @@
 use super::{Archived, Totals};
 use crate::format::gzip::{Checksum, Decoder};
 use crate::limits::{ARCHIVE_READ_BYTES, ARCHIVE_STEP_RAW_BYTES};
-use crate::store::{Answer, BodyKind, GetRequest, Metered, Range, Request};
+use crate::store::{BodyKind, GetRequest, Metered, Range};
 use crate::types::{Error, ErrorCode, Result};
 
 /// Read the whole archive. `conflict` when it holds something else than `expected`, or is damaged; nothing
@@ -15,18 +15,16 @@ pub fn read_back(store: &Metered<'_>, key: &str, expected: &Totals) -> Result<Ar
     let mut last = b'\n';
     let mut offset = 0;
     let size_bytes = loop {
-        let request = Request::Get(GetRequest {
+        let request = GetRequest {
             key: key.to_owned(),
             range: Range::Span {
                 start_bytes: offset,
                 length_bytes: ARCHIVE_READ_BYTES,
             },
             kind: BodyKind::Binary,
-        });
-        let blob = match store.read(vec![request])?.into_iter().next() {
-            Some(Ok(Answer::Blob(Some(blob)))) => blob,
-            Some(Err(error)) => return Err(error.about(key)),
-            _ => return Err(differs(key, "it is gone")),
+        };
+        let Some(blob) = store.get(request)? else {
+            return Err(differs(key, "it is gone"));
         };
         let bytes = blob.body.as_bytes();
         let mut rest = bytes;

@@ -8,9 +8,9 @@ use crate::limits::{
 };
 use crate::protocol::document::body_of;
 use crate::store::{
-    Answer, BodyKind, Condition, GetRequest, PutOptions, Range, Request, StoreErrorCode,
+    BodyKind, Condition, GetRequest, PutOptions, Range, StoreError, StoreErrorCode,
 };
-use crate::types::{Error, ErrorCode, Problem, Result};
+use crate::types::{Error, Problem, Result};
 
 /// An entry to append: its id, and its bytes with the end that its format asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -123,32 +123,23 @@ impl Log<'_> {
                 Ok(_) => return Ok(false),
                 Err(error) => error,
             };
-            if !matches!(
-                error.code,
-                StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-            ) {
+            if !error.is_unsure() {
                 return Err(error.about(key));
             }
             let lost = error.code == StoreErrorCode::OutcomeUnknown || last.is_some();
-            let wave = vec![Request::Get(GetRequest {
+            let there = self.store.get(GetRequest {
                 key: key.to_owned(),
                 range: Range::Whole,
                 kind: BodyKind::Binary,
-            })];
-            match self.store.read(wave)?.into_iter().next() {
-                Some(Ok(Answer::Blob(Some(blob)))) if blob.body.as_bytes() == body => {
-                    return Ok(!lost);
-                }
-                Some(Ok(Answer::Blob(Some(_)))) => return Err(self.id_reused(key)),
-                Some(Err(error)) => return Err(error.about(key)),
+            })?;
+            match there {
+                Some(blob) if blob.body.as_bytes() == body => return Ok(!lost),
+                Some(_) => return Err(self.id_reused(key)),
                 // Folded and deleted meanwhile, or never written: creating it again does no harm.
-                _ => last = Some(error),
+                None => last = Some(error),
             }
         }
-        Err(match last {
-            Some(error) => error.about(key),
-            None => Error::new(ErrorCode::Other, "no try was made").at(key),
-        })
+        Err(StoreError::given_up(last, key))
     }
 
     pub(super) fn id_reused(&self, key: &str) -> Error {

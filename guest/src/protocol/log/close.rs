@@ -14,7 +14,7 @@ use crate::limits::{
     LOG_TAIL_BYTES, LOG_WINDOW_BYTES, LOG_WINDOW_ENTRIES,
 };
 use crate::protocol::document::body_of;
-use crate::store::{Answer, Condition, PutOptions, StoreErrorCode};
+use crate::store::{Answer, Condition, PutOptions, StoreError, StoreErrorCode};
 use crate::types::{Error, ErrorCode, Result};
 
 /// What is to be known of a log that was closed.
@@ -61,10 +61,7 @@ impl Log<'_> {
                 Err(error) => return Err(error.about(key)),
             }
         }
-        Err(last.map_or_else(
-            || Error::new(ErrorCode::Other, "no try was made"),
-            |error| error.about(key),
-        ))
+        Err(StoreError::given_up(last, key))
     }
 
     /// Fold all that is pending, then close with `entry`, by compare-and-swap. A log that is closed already
@@ -237,10 +234,7 @@ impl Log<'_> {
 
     /// Whether to try again after this error.
     fn again(&self, error: crate::store::StoreError) -> Result<Error> {
-        let unsure = matches!(
-            error.code,
-            StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-        );
+        let unsure = error.is_unsure();
         let error = error.about(self.keys.head());
         if unsure { Ok(error) } else { Err(error) }
     }

@@ -15,7 +15,7 @@ use crate::limits::{
 };
 use crate::protocol::document::body_of;
 use crate::store::{
-    Answer, Condition, ListRequest, PutOptions, Request, Source, Stat, StoreError, StoreErrorCode,
+    Answer, Condition, ListRequest, PutOptions, Source, Stat, StoreError, StoreErrorCode,
 };
 use crate::types::{Error, Problem, ProblemKind, Result};
 
@@ -50,14 +50,10 @@ pub struct Folded {
 impl Log<'_> {
     /// Fold when enough is pending: 32 segments, or 256 KiB of them.
     pub(super) fn fold_if_due(&self) -> Result<Option<Fold>> {
-        let list = Request::List(ListRequest {
+        let listing = self.store.list(ListRequest {
             prefix: self.keys.new_prefix(),
             ..ListRequest::default()
-        });
-        let listed = self.store.read(vec![list])?.into_iter().next();
-        let Some(Ok(Answer::Listing(listing))) = listed else {
-            return Ok(None);
-        };
+        })?;
         let bytes: u64 = listing.entries.iter().map(|entry| entry.size_bytes).sum();
         if listing.entries.len() < LOG_FOLD_SEGMENTS && bytes < LOG_FOLD_BYTES {
             return Ok(None);
@@ -199,8 +195,7 @@ impl Log<'_> {
         let Some(head) = glance.head.as_mut().filter(|h| h.stat.version.is_empty()) else {
             return Ok(());
         };
-        let wave = vec![Request::Head(self.keys.head().to_owned())];
-        if let Some(Ok(Answer::Head(Some(now)))) = self.store.read(wave)?.into_iter().next()
+        if let Some(now) = self.store.head(self.keys.head())?
             && now.size_bytes == head.stat.size_bytes
             && now.metadata == head.stat.metadata
         {
@@ -237,19 +232,7 @@ impl Log<'_> {
         let own_hash = head.map(|head| seal_hash(&head.stat));
         let mut own = None;
         let mut by_first = BTreeMap::new();
-        let mut cursor = None;
-        loop {
-            let list = Request::List(ListRequest {
-                prefix: self.keys.old_prefix(),
-                cursor,
-                ..ListRequest::default()
-            });
-            let answer = self.store.read(vec![list])?.into_iter().next();
-            let listing = match answer {
-                Some(Ok(Answer::Listing(listing))) => listing,
-                Some(Err(error)) => return Err(error.about(&self.keys.old_prefix())),
-                _ => break,
-            };
+        self.store.each_page(&self.keys.old_prefix(), |listing| {
             for entry in listing.entries {
                 let Some(name) = self.keys.parse_sealed(&entry.key) else {
                     continue;
@@ -268,11 +251,8 @@ impl Log<'_> {
             while by_first.len() > LOG_PREVIOUS_MAX {
                 by_first.pop_first();
             }
-            match listing.cursor {
-                Some(next) => cursor = Some(next),
-                None => break,
-            }
-        }
+            Ok(())
+        })?;
         let previous = by_first.into_values().rev().map(|(_, name)| name);
         Ok((previous.collect(), own))
     }
@@ -307,8 +287,7 @@ impl Log<'_> {
         };
         if large && error.code == StoreErrorCode::Conflict {
             // It may lie there from an earlier fold that stopped here; equal names hold equal bytes.
-            let there = self.store.read(vec![Request::Head(key.clone())])?;
-            if let Some(Ok(Answer::Head(Some(stat)))) = there.into_iter().next()
+            if let Some(stat) = self.store.head(&key)?
                 && stat.size_bytes == head.stat.size_bytes
             {
                 return Ok(Ok(()));

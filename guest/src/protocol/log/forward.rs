@@ -8,7 +8,7 @@ use super::cursor::Cursor;
 use super::head::HeadMetadata;
 use crate::layout::log::SealedName;
 use crate::limits::{LOG_PIECES_MAX, VALUE_BYTES_MAX};
-use crate::store::{Answer, Blob, BodyKind, GetRequest, ListRequest, Range, Request};
+use crate::store::{Answer, Blob, BodyKind, GetRequest, Range, Request};
 use crate::types::{Error, ErrorCode, Result};
 
 /// Where an entry stands: the number of the first entry of its object, and the offset in it.
@@ -94,13 +94,7 @@ impl<'a> Forward<'a> {
     /// None when the log is not there any more.
     pub fn of(log: Log<'a>) -> Result<Option<Self>> {
         let key = log.keys.head();
-        let answers = log.store.read(vec![Request::Head(key.to_owned())])?;
-        let stat = match answers.into_iter().next() {
-            Some(Ok(Answer::Head(stat))) => stat,
-            Some(Err(error)) => return Err(error.about(key)),
-            _ => None,
-        };
-        let Some(stat) = stat else {
+        let Some(stat) = log.store.head(key)? else {
             return Ok(None);
         };
         let metadata = HeadMetadata::parse(key, &stat.metadata)?;
@@ -281,18 +275,7 @@ type Sealed = BTreeMap<u64, Vec<(SealedName, u64)>>;
 fn sealed_of(log: &Log<'_>) -> Result<Sealed> {
     let prefix = log.keys.old_prefix();
     let mut sealed = Sealed::new();
-    let mut cursor = None;
-    loop {
-        let list = Request::List(ListRequest {
-            prefix: prefix.clone(),
-            cursor,
-            ..ListRequest::default()
-        });
-        let listing = match log.store.read(vec![list])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => listing,
-            Some(Err(error)) => return Err(error.about(&prefix)),
-            _ => return Ok(sealed),
-        };
+    log.store.each_page(&prefix, |listing| {
         for entry in listing.entries {
             if let Some(name) = log.keys.parse_sealed(&entry.key) {
                 let names = sealed.entry(name.first.get()).or_default();
@@ -303,13 +286,11 @@ fn sealed_of(log: &Log<'_>) -> Result<Sealed> {
             return Err(Error::too_large(format!(
                 "{prefix} holds over {LOG_PIECES_MAX} pieces of one log"
             ))
-            .at(prefix));
+            .at(&prefix));
         }
-        match listing.cursor {
-            Some(next) => cursor = Some(next),
-            None => return Ok(sealed),
-        }
-    }
+        Ok(())
+    })?;
+    Ok(sealed)
 }
 
 /// Of several pieces with one first entry, which only races leave, the one that the next piece names.
@@ -323,12 +304,11 @@ fn choose(
         return Ok(names.pop());
     }
     let mut previous = newer.map(|metadata| metadata.previous.clone());
-    if let (None, Some(next)) = (&previous, stored.last()) {
-        let answer = log.store.read(vec![Request::Head(next.key.clone())])?;
-        if let Some(Ok(Answer::Head(Some(stat)))) = answer.into_iter().next() {
-            let metadata = HeadMetadata::parse(&next.key, &stat.metadata)?;
-            previous = metadata.map(|metadata| metadata.previous);
-        }
+    if let (None, Some(next)) = (&previous, stored.last())
+        && let Some(stat) = log.store.head(&next.key)?
+    {
+        let metadata = HeadMetadata::parse(&next.key, &stat.metadata)?;
+        previous = metadata.map(|metadata| metadata.previous);
     }
     let previous = previous.unwrap_or_default();
     let named = names.iter().find(|(name, _)| previous.contains(name));

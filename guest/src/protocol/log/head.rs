@@ -4,6 +4,7 @@ use super::hash96;
 use crate::layout::field::Field;
 use crate::layout::log::{SealedName, SegmentName};
 use crate::limits::LOG_PREVIOUS_MAX;
+use crate::store::metadatum;
 use crate::types::{Error, Result};
 
 const FORMAT: &str = "log-format";
@@ -34,12 +35,7 @@ pub struct HeadMetadata {
 impl HeadMetadata {
     /// None where there is no format number; an error where it is too high or something is broken.
     pub fn parse(key: &str, metadata: &[(String, String)]) -> Result<Option<Self>> {
-        let find = |wanted: &str| {
-            let found = metadata
-                .iter()
-                .find(|(name, _)| name.eq_ignore_ascii_case(wanted));
-            found.map(|(_, value)| value.as_str())
-        };
+        let find = |wanted: &str| metadatum(metadata, wanted);
         let broken = |name: &str| {
             Error::invalid(format!(
                 "{key}: its metadata {name:?} cannot be read; a program that does not know the log changed them"

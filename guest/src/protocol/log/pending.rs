@@ -39,12 +39,10 @@ pub struct Glance {
 impl Glance {
     /// The last `tail_bytes` of the head and all segments: one wave, and one more a thousand segments.
     pub fn at(log: &Log<'_>, tail_bytes: u64) -> Result<Self> {
-        let list = |cursor| {
-            Request::List(ListRequest {
-                prefix: log.keys.new_prefix(),
-                cursor,
-                ..ListRequest::default()
-            })
+        let list = |cursor| ListRequest {
+            prefix: log.keys.new_prefix(),
+            cursor,
+            ..ListRequest::default()
         };
         // Only there is the question whether something was ever sealed.
         let appends = log.store.appends();
@@ -64,7 +62,7 @@ impl Glance {
             problems: Vec::new(),
             has_sealed: false,
         };
-        let mut wave = vec![list(None), get];
+        let mut wave = vec![Request::List(list(None)), get];
         wave.extend(appends.then_some(old));
         let mut answers = log.store.read(wave)?.into_iter();
         let (listed, head) = (answers.next(), answers.next());
@@ -85,17 +83,13 @@ impl Glance {
                 stat: blob.stat,
             });
         }
-        let mut page = listed;
-        while let Some(answer) = page.take() {
-            let Answer::Listing(listing) =
-                answer.map_err(|error| error.about(&log.keys.new_prefix()))?
-            else {
-                break;
-            };
-            let next = glance.take_page(log, listing);
-            if next.is_some() {
-                page = log.store.read(vec![list(next)])?.into_iter().next();
-            }
+        let mut next = match listed {
+            Some(Ok(Answer::Listing(listing))) => glance.take_page(log, listing),
+            Some(Err(error)) => return Err(error.about(&log.keys.new_prefix())),
+            _ => None,
+        };
+        while next.is_some() {
+            next = glance.take_page(log, log.store.list(list(next))?);
         }
         Ok(glance)
     }

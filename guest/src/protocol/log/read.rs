@@ -214,8 +214,7 @@ impl Log<'_> {
                 return Ok(None);
             };
             let key = self.keys.sealed(oldest);
-            let answer = self.store.read(vec![Request::Head(key.clone())])?;
-            let Some(Ok(Answer::Head(Some(stat)))) = answer.into_iter().next() else {
+            let Some(stat) = self.store.head(&key)? else {
                 return Ok(None);
             };
             let metadata = super::head::HeadMetadata::parse(&key, &stat.metadata)?;

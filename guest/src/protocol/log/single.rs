@@ -8,8 +8,8 @@ use super::chain::{Chain, Piece};
 use super::pending::{Glance, Head};
 use crate::limits::{CONFLICT_TRIES_MAX, LOG_TAIL_BYTES, LOG_WINDOW_BYTES, LOG_WINDOW_ENTRIES};
 use crate::protocol::document::body_of;
-use crate::store::StoreErrorCode;
-use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
+use crate::store::StoreError;
+use crate::types::{Problem, ProblemKind, Result};
 
 impl Log<'_> {
     /// Look at the end, leave out what is there already, append the rest at the known size; again when
@@ -51,21 +51,11 @@ impl Log<'_> {
                         problems: std::mem::take(&mut end.problems),
                     });
                 }
-                Err(error)
-                    if matches!(
-                        error.code,
-                        StoreErrorCode::Conflict | StoreErrorCode::OutcomeUnknown
-                    ) =>
-                {
-                    last = Some(error);
-                }
+                Err(error) if error.is_unsure() => last = Some(error),
                 Err(error) => return Err(error.about(key)),
             }
         }
-        Err(match last {
-            Some(error) => error.about(key),
-            None => Error::new(ErrorCode::Other, "no try was made").at(key),
-        })
+        Err(StoreError::given_up(last, key))
     }
 
     /// The entries that are not in the repeat window yet.

@@ -12,7 +12,7 @@ use crate::ops::sessions::state::{self, Owner};
 use crate::protocol::archive::{Progress, RawSource, Run, Target, Totals, archive as make};
 use crate::protocol::log::{Closed, Forward, ForwardEntry, Position};
 use crate::protocol::request::RequestId;
-use crate::store::{Answer, Request};
+use crate::store::metadatum;
 use crate::types::{Error, ErrorCode, Result};
 
 /// What archives are.
@@ -115,15 +115,11 @@ impl Call<'_> {
     pub(super) fn learn_archive(&mut self, owner: &Owner) -> Result<()> {
         let keys = ArchiveKeys::of_session(&owner.agent, &SessionId::parse(&self.reset.old)?);
         let key = keys.archive();
-        let answer = self.store.read(vec![Request::Head(key.to_owned())])?;
-        let stat = match answer.into_iter().next() {
-            Some(Ok(Answer::Head(Some(stat)))) => stat,
-            Some(Err(error)) => return Err(error.about(key)),
-            _ => return Ok(()),
+        let Some(stat) = self.store.head(key)? else {
+            return Ok(());
         };
-        let mut metadata = stat.metadata.iter();
-        let count = metadata.find(|(name, _)| name.eq_ignore_ascii_case("messageCount"));
-        self.messages = count.and_then(|(_, count)| count.parse().ok());
+        let count = metadatum(&stat.metadata, "messageCount");
+        self.messages = count.and_then(|count| count.parse().ok());
         self.archive = Some(key.to_owned());
         Ok(())
     }

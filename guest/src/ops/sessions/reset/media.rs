@@ -6,11 +6,12 @@ use crate::format::live_log::{What, parse};
 use crate::format::message::{MediaSource, Message};
 use crate::layout::gsv::{Place, media_prefix};
 use crate::limits::{LOG_PAGE_BYTES_MAX, LOG_PAGE_ENTRIES_MAX, WAVE_REQUESTS_MAX};
+use crate::ops::media::uploaded_ms;
 use crate::ops::sessions::live::Live;
 use crate::ops::sessions::state::Owner;
 use crate::protocol::log::Forward;
-use crate::store::{Answer, Entry, ListRequest, Listing, Request, Stat};
-use crate::types::{Problem, ProblemKind, Result};
+use crate::store::{Answer, ListRequest, Request};
+use crate::types::Result;
 
 /// Bytes of the log that are looked through at once.
 const RUN_BYTES: u64 = 4 << 20;
@@ -18,7 +19,11 @@ const RUN_BYTES: u64 = 4 << 20;
 /// Delete them; answers whether all are gone.
 pub fn delete(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
     let prefix = media_prefix(&owner.key);
-    if page_of(call, &prefix, None)?.entries.is_empty() {
+    let first = call.store.list(ListRequest {
+        prefix: prefix.clone(),
+        ..ListRequest::default()
+    })?;
+    if first.entries.is_empty() {
         return Ok(true);
     }
     let mut kept = call.reset.keep_media.clone();
@@ -88,9 +93,8 @@ fn delete_named(call: &mut Call<'_>, owner: &Owner, kept: &[String]) -> Result<(
 }
 
 fn delete_orphans(call: &mut Call<'_>, prefix: &str, kept: &[String]) -> Result<()> {
-    let mut cursor = None;
-    loop {
-        let listing = page_of(call, prefix, cursor)?;
+    let store = call.store;
+    store.each_page(prefix, |listing| {
         for entries in listing.entries.chunks(WAVE_REQUESTS_MAX) {
             let heads = entries.iter().map(|entry| Request::Head(entry.key.clone()));
             let answers = call.store.read(heads.collect())?;
@@ -101,48 +105,16 @@ fn delete_orphans(call: &mut Call<'_>, prefix: &str, kept: &[String]) -> Result<
                     continue;
                 };
                 let is_media = matches!(Place::parse(&entry.key), Some(Place::Media { .. }));
-                let is_older = uploaded_ms(call, entry, &stat) < call.reset.last_activity_ms;
+                let is_older = uploaded_ms(&entry.key, &stat, &mut call.problems)
+                    < call.reset.last_activity_ms;
                 if is_media && is_older && !kept.contains(&entry.key) {
                     orphans.push(entry.key.clone());
                 }
             }
             delete_keys(call, orphans)?;
         }
-        cursor = listing.cursor;
-        if cursor.is_none() {
-            return Ok(());
-        }
-    }
-}
-
-/// By the metadata of the reference; by the store's clock where they are gone or no number.
-fn uploaded_ms(call: &mut Call<'_>, entry: &Entry, stat: &Stat) -> u64 {
-    let mut metadata = stat.metadata.iter();
-    let value = metadata.find(|(name, _)| name.eq_ignore_ascii_case("uploadedAt"));
-    let Some((_, value)) = value else {
-        return stat.modified_ms;
-    };
-    value.trim().parse().unwrap_or_else(|_| {
-        let message = format!(
-            "its metadata uploadedAt is {value:?}, and no number; the store's time was taken"
-        );
-        let problem = Problem::new(ProblemKind::Repaired, &entry.key, message);
-        call.problems.push(problem);
-        stat.modified_ms
+        Ok(())
     })
-}
-
-fn page_of(call: &Call<'_>, prefix: &str, cursor: Option<String>) -> Result<Listing> {
-    let list = Request::List(ListRequest {
-        prefix: prefix.to_owned(),
-        cursor,
-        ..ListRequest::default()
-    });
-    match call.store.read(vec![list])?.into_iter().next() {
-        Some(Ok(Answer::Listing(listing))) => Ok(listing),
-        Some(Err(error)) => Err(error.about(prefix)),
-        _ => Ok(Listing::default()),
-    }
 }
 
 fn delete_keys(call: &mut Call<'_>, keys: Vec<String>) -> Result<()> {

@@ -10,13 +10,12 @@ use crate::format::message::Message;
 use crate::format::text::decode;
 use crate::layout::gsv::{Date, Place};
 use crate::limits::{MEMORY_TEXT_BYTES_MAX, WORKSPACE_FILE_BYTES_MAX};
-use crate::ops::load;
 use crate::ops::memory::{AppendRequest, append_section};
 use crate::ops::sessions::ResetCommitRequest;
 use crate::ops::sessions::live::Live;
 use crate::ops::sessions::state::Owner;
 use crate::protocol::log::{Forward, Position};
-use crate::store::{BodyKind, GetRequest, Range, Request};
+use crate::store::{BodyKind, GetRequest, Range};
 use crate::transform::compaction::chunk::{Position as ChunkPosition, next_chunk};
 use crate::transform::compaction::reply;
 use crate::transform::compaction::request::{Ask, request};
@@ -181,13 +180,11 @@ fn of_the_day(call: &Call<'_>, owner: &Owner, utc_offset_minutes: i32) -> Result
     };
     let agent = owner.agent.clone();
     let key = Place::DailyMemory { agent, date }.key();
-    let get = Request::Get(GetRequest {
-        key: key.clone(),
+    let blob = call.store.get(GetRequest {
+        key,
         range: Range::Last(WORKSPACE_FILE_BYTES_MAX),
         kind: BodyKind::Text,
-    });
-    let answer = call.store.read(vec![get])?.into_iter().next();
-    let blob = load::blob(answer, &key)?;
+    })?;
     Ok(blob.map(|blob| decode(blob.body.into_bytes()).text))
 }
 

@@ -6,7 +6,6 @@ use crate::ops::sessions::append::bring;
 use crate::ops::sessions::live::Live;
 use crate::ops::sessions::state::Owner;
 use crate::protocol::log::Segment;
-use crate::store::{Answer, ListRequest, Request};
 use crate::types::Result;
 
 /// Late segments that are moved in one step.
@@ -46,26 +45,11 @@ fn move_late(call: &Call<'_>, owner: &Owner, old: &Live<'_>, late: Vec<Segment>)
 
 fn delete_sealed(call: &Call<'_>, old: &Live<'_>) -> Result<()> {
     let prefix = old.log().keys.old_prefix();
-    let mut cursor = None;
-    loop {
-        let list = Request::List(ListRequest {
-            prefix: prefix.clone(),
-            cursor,
-            ..ListRequest::default()
-        });
-        let listing = match call.store.read(vec![list])?.into_iter().next() {
-            Some(Ok(Answer::Listing(listing))) => listing,
-            Some(Err(error)) => return Err(error.about(&prefix)),
-            _ => return Ok(()),
-        };
+    call.store.each_page(&prefix, |listing| {
         let keys = listing.entries.into_iter().map(|entry| entry.key);
         let keys = keys.filter(|key| old.log().keys.parse_sealed(key).is_some());
-        delete(call, keys.collect())?;
-        cursor = listing.cursor;
-        if cursor.is_none() {
-            return Ok(());
-        }
-    }
+        delete(call, keys.collect())
+    })
 }
 
 fn delete(call: &Call<'_>, keys: Vec<String>) -> Result<()> {
