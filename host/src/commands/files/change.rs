@@ -16,113 +16,93 @@ struct Changed {
     repeat: bool,
 }
 
-pub async fn write(
-    shared: &Shared,
-    viewer: &Viewer,
-    id: &RequestId,
-    request: Value,
-) -> anyhow::Result<()> {
-    let path = text(&request, "path");
-    let after_conflict = format!(
-        "`haversack files cat {} {path} --json` shows it and its version: --version VERSION replaces that \
-         one, --any whatever there is",
-        viewer.home
-    );
-    let answer = call(shared, viewer, id, ("write", request), &after_conflict).await?;
-    say(
-        shared,
-        answer,
-        |path| format!("wrote {path}"),
-        "says that already",
-    )
+/// What a command does to a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change {
+    Write,
+    Edit,
+    Move,
+    Remove,
 }
 
-pub async fn edit(
-    shared: &Shared,
-    viewer: &Viewer,
-    id: &RequestId,
-    request: Value,
-) -> anyhow::Result<()> {
-    let path = text(&request, "path");
-    let after_conflict = format!(
-        "`haversack files cat {} {path} --json` shows it and its version; without --version the edit \
-         applies to whatever there is",
-        viewer.home
-    );
-    let answer = call(shared, viewer, id, ("edit", request), &after_conflict).await?;
-    say(
-        shared,
-        answer,
-        |path| format!("edited {path}"),
-        "says that already",
-    )
+impl Change {
+    fn function(self) -> &'static str {
+        match self {
+            Self::Write => "write",
+            Self::Edit => "edit",
+            Self::Move => "rename",
+            Self::Remove => "remove",
+        }
+    }
+
+    /// How to go on when somebody else was there first. `look` shows what there is.
+    fn after_conflict(self, look: &str) -> String {
+        match self {
+            Self::Write => {
+                format!("{look}: --version VERSION replaces that one, --any whatever there is")
+            }
+            Self::Edit => {
+                format!("{look}; without --version the edit applies to whatever there is")
+            }
+            Self::Move => "choose another path, or remove what is there first".to_owned(),
+            Self::Remove => look.to_owned(),
+        }
+    }
+
+    fn done(self, path: &str, from: &str) -> String {
+        match self {
+            Self::Write => format!("wrote {path}"),
+            Self::Edit => format!("edited {path}"),
+            Self::Move => format!("moved {from} to {path}"),
+            Self::Remove => format!("removed {path}"),
+        }
+    }
+
+    /// Why there was nothing to do.
+    fn unchanged(self) -> &'static str {
+        match self {
+            Self::Write | Self::Edit => "says that already",
+            Self::Move => "is as it was",
+            Self::Remove => "is no file here",
+        }
+    }
 }
 
-pub async fn mv(
+/// Make the change, and say in one line what was done.
+pub async fn run(
+    change: Change,
     shared: &Shared,
     viewer: &Viewer,
     id: &RequestId,
-    request: Value,
+    mut request: Value,
 ) -> anyhow::Result<()> {
-    let from = text(&request, "from");
-    let after_conflict = "choose another path, or remove what is there first";
-    let answer = call(shared, viewer, id, ("rename", request), after_conflict).await?;
-    let done = |path: &str| format!("moved {} to {path}", plain(&from));
-    say(shared, answer, done, "is as it was")
-}
-
-pub async fn rm(
-    shared: &Shared,
-    viewer: &Viewer,
-    id: &RequestId,
-    request: Value,
-) -> anyhow::Result<()> {
-    let path = text(&request, "path");
-    let after_conflict = format!(
+    let text = |member: &str| request[member].as_str().unwrap_or_default().to_owned();
+    let (path, from) = (text("path"), plain(&text("from")));
+    let look = format!(
         "`haversack files cat {} {path} --json` shows it and its version",
         viewer.home
     );
-    let answer = call(shared, viewer, id, ("remove", request), &after_conflict).await?;
-    say(
-        shared,
-        answer,
-        |path| format!("removed {path}"),
-        "is no file here",
-    )
-}
-
-fn text(request: &Value, member: &str) -> String {
-    request[member].as_str().unwrap_or_default().to_owned()
-}
-
-async fn call(
-    shared: &Shared,
-    viewer: &Viewer,
-    id: &RequestId,
-    (function, mut request): (&str, Value),
-    after_conflict: &str,
-) -> anyhow::Result<Value> {
     let caller = Caller::over_store(shared, Some(&viewer.home.system))?;
     request["viewer"] = viewer.to_json();
-    id.call(&caller, "files", function, request, after_conflict)
-        .await
-}
-
-/// One line of what was done, or why there was nothing to do.
-fn say(
-    shared: &Shared,
-    answer: Value,
-    done: impl FnOnce(&str) -> String,
-    unchanged: &str,
-) -> anyhow::Result<()> {
+    let after_conflict = change.after_conflict(&look);
+    let answer = id
+        .call(
+            &caller,
+            "files",
+            change.function(),
+            request,
+            &after_conflict,
+        )
+        .await?;
     if shared.json {
         return output::json(&answer);
     }
     let changed: Changed = serde_json::from_value(answer)?;
     let path = plain(&changed.path);
+    let done = change.done(&path, &from);
     output::text(&match (changed.changed, changed.repeat) {
-        (true, false) => done(&path),
-        (true, true) => format!("{}: an earlier call had done it", done(&path)),
-        (false, _) => format!("{path} {unchanged}; nothing was changed"),
+        (true, false) => done,
+        (true, true) => format!("{done}: an earlier call had done it"),
+        (false, _) => format!("{path} {}; nothing was changed", change.unchanged()),
     })
 }

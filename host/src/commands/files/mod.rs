@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::Shared;
 use super::change::{RequestId, TextSource};
 use super::home::Home;
+use change::Change;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -197,7 +198,7 @@ impl Files {
                     None => json!("absent"),
                 };
                 let request = json!({ "path": path, "text": text.read()?, "expected": expected });
-                change::write(shared, viewer, id, request).await
+                change::run(Change::Write, shared, viewer, id, request).await
             }
             Action::Edit {
                 viewer,
@@ -215,14 +216,23 @@ impl Files {
                     "new": new,
                     "everywhere": everywhere,
                 });
-                change::edit(shared, viewer, id, request).await
+                change::run(Change::Edit, shared, viewer, id, request).await
             }
             Action::Mv {
                 viewer,
                 from,
                 to,
                 id,
-            } => change::mv(shared, viewer, id, json!({ "from": from, "to": to })).await,
+            } => {
+                change::run(
+                    Change::Move,
+                    shared,
+                    viewer,
+                    id,
+                    json!({ "from": from, "to": to }),
+                )
+                .await
+            }
             Action::Rm {
                 viewer,
                 path,
@@ -230,7 +240,7 @@ impl Files {
                 id,
             } => {
                 let request = json!({ "path": path, "version": version });
-                change::rm(shared, viewer, id, request).await
+                change::run(Change::Remove, shared, viewer, id, request).await
             }
         }
     }
