@@ -17,7 +17,9 @@ use haversack_host::store::MemoryStore;
 use haversack_host::store::faulty::Random;
 use haversack_host::store::memory::Objects;
 
-use super::session_reader::{KEY, SEED, given, home, keys, live, memories, name_of, says, state};
+use super::session_reader::{
+    KEY, SEED, compactions, given, home, keys, memories, name_of, says, state,
+};
 use crate::bridge::Bridge;
 use crate::scenario::{Client, Outcome, Scenario};
 use crate::scheduler::START_MS;
@@ -311,11 +313,7 @@ impl Scenario for Compactions {
         if !context.repairs.is_empty() {
             return Err(format!("the context is repaired: {:?}", context.repairs));
         }
-        let summaries: Vec<_> = live(store, None)?
-            .into_iter()
-            .filter(|message| message.is_summary)
-            .filter_map(|message| message.id)
-            .collect();
+        let summaries = compactions(store)?;
         let (summary, kept): (Vec<_>, Vec<_>) =
             context.messages.into_iter().partition(|m| m.is_summary);
         let kept: Vec<String> = kept.iter().map(|message| name_of(&message.json)).collect();
@@ -352,9 +350,10 @@ impl Scenario for Compactions {
         if remembered > expected || published && remembered != expected {
             return Err(format!("it is remembered {remembered} times"));
         }
-        let winner = summaries.into_iter().next();
-        let winner = winner.map(|id| id.trim_end_matches(".summary").to_owned());
-        Ok(State { said, winner })
+        Ok(State {
+            said,
+            winner: summaries.into_iter().next(),
+        })
     }
 
     fn shown(&self, model: &State) -> State {

@@ -136,21 +136,46 @@ pub fn archived(store: &dyn Store, session_id: &str) -> Result<Option<Vec<String
     }
 }
 
+/// The requests whose compactions stand in the log of the session of now.
+pub fn compactions(store: &dyn Store) -> Result<Vec<String>, String> {
+    let Some(state) = state(store)? else {
+        return Ok(Vec::new());
+    };
+    let read = with_log(store, &state.session_id, |log| log.read(&WHOLE));
+    let page = read.map_err(said)?;
+    let whats = page.entries.iter().map(|entry| parse(&entry.content));
+    let requests = whats.flatten().filter_map(|line| match line.what {
+        What::Compaction(compaction) => compaction.request,
+        _ => None,
+    });
+    Ok(requests.collect())
+}
+
+/// More than a run of the simulation writes.
+const WHOLE: ReadOptions = ReadOptions {
+    entries_max: 1_000,
+    bytes_max: 8 << 20,
+    before: None,
+};
+
+fn with_log<T>(
+    store: &dyn Store,
+    session_id: &str,
+    read: impl FnOnce(&Log<'_>) -> CoreResult<T>,
+) -> CoreResult<T> {
+    let metered = Metered::new(store);
+    let keys: LogKeys = owner()?.log_keys(session_id)?;
+    read(&Log {
+        store: &metered,
+        keys: &keys,
+        format: &SessionLines,
+    })
+}
+
 /// Names of messages that came to the log of a session after its end, of appends that nobody was told of.
 pub fn late(store: &dyn Store, session_id: &str) -> Result<Vec<String>, String> {
-    let read = || -> CoreResult<Vec<String>> {
-        let metered = Metered::new(store);
-        let keys: LogKeys = owner()?.log_keys(session_id)?;
-        let log = Log {
-            store: &metered,
-            keys: &keys,
-            format: &SessionLines,
-        };
-        let page = log.read(&ReadOptions {
-            entries_max: 1_000,
-            bytes_max: 8 << 20,
-            before: None,
-        })?;
+    let read = with_log(store, session_id, |log| {
+        let page = log.read(&WHOLE)?;
         let whats = page.entries.iter().map(|entry| parse(&entry.content));
         let whats: Vec<What<'_>> = whats.flatten().map(|line| line.what).collect();
         let is_open = whats.iter().any(|what| matches!(what, What::Open(_)));
@@ -164,8 +189,8 @@ pub fn late(store: &dyn Store, session_id: &str) -> Result<Vec<String>, String> 
         Ok(lines
             .map(|entry| name_of(&String::from_utf8_lossy(&entry.bytes)))
             .collect())
-    };
-    read().map_err(said)
+    });
+    read.map_err(said)
 }
 
 /// Everything that was said under the key.

@@ -245,12 +245,10 @@ impl Commit<'_> {
                 request: Some(self.id.as_str().to_owned()),
             },
         );
-        let Err(error) = self.log.append(&[NewEntry { id, bytes }], part_ms) else {
-            return Ok(());
-        };
+        let appended = self.log.append(&[NewEntry { id, bytes }], part_ms);
         match self.published()? {
             Some(_) => Ok(()),
-            None => Err(error),
+            None => Err(appended.err().unwrap_or_else(|| self.lost())),
         }
     }
 
