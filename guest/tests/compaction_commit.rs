@@ -261,6 +261,7 @@ fn a_transcript_has_every_message_once() {
         home: session().home,
         session_key: session().session_key,
         request_id: "reset".into(),
+        session_id: None,
         seed: "0123456789abcdef".into(),
         now_ms: NOW_MS + 9_000,
         utc_offset_minutes: 0,

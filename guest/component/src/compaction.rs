@@ -51,6 +51,7 @@ record!(core::Step => wit::Step { next, state, cost; list problems });
 cases!(wit::Reply => core::Reply { Text(text), Failed(why) });
 record!(wit::CommitRequest => core::CommitRequest { session, state, request_id, now_ms });
 record!(core::Committed => wit::Committed {
-    part_key, part_ms, removed_messages, summary_message, first_kept, memory_key, repeat
+    part_key, part_ms, removed_messages, summary_message, first_kept, first_kept_place, memory_key,
+    repeat
 });
 record!(core::CommitAnswer => wit::CommitAnswer { committed, cost; list problems });

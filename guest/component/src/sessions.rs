@@ -14,6 +14,10 @@ impl wit::Guest for Component {
         result(core::append(&Imported, &request.convert()))
     }
 
+    fn mirror(request: wit::MirrorRequest) -> Result<wit::MirrorAnswer, wit::Error> {
+        result(core::mirror(&Imported, &request.convert()))
+    }
+
     fn history(request: wit::HistoryRequest) -> Result<wit::HistoryAnswer, wit::Error> {
         result(core::history(&Imported, &request.convert()))
     }
@@ -55,6 +59,10 @@ record!(wit::AppendRequest => core::AppendRequest {
     home, session_key, request_id, seed, now_ms, messages
 });
 record!(core::AppendAnswer => wit::AppendAnswer { session_id, ids, repeat, cost; list problems });
+record!(wit::MirrorRequest => core::MirrorRequest {
+    home, session_key, session_id, first, messages, now_ms
+});
+record!(core::MirrorAnswer => wit::MirrorAnswer { session_id, next, repeat, cost; list problems });
 record!(wit::HistoryRequest => core::HistoryRequest { home, session_key, session_id, count, before });
 record!(core::SessionMessage => wit::SessionMessage { id, json, is_summary });
 record!(core::HistoryAnswer => wit::HistoryAnswer {
@@ -87,7 +95,7 @@ record!(wit::DueRequest => core::DueRequest {
 record!(core::DueSession => wit::DueSession { session_key, session_id, last_activity_ms });
 record!(core::DueAnswer => wit::DueAnswer { next, cost; list due, problems });
 record!(wit::ResetBeginRequest => core::ResetBeginRequest {
-    home, session_key, request_id, seed, now_ms, utc_offset_minutes, keep_media, window_tokens
+    home, session_key, request_id, session_id, seed, now_ms, utc_offset_minutes, keep_media, window_tokens
 });
 record!(wit::ResetResumeRequest => core::ResetResumeRequest { home, session_key, request_id, state, reply });
 record!(wit::ResetCommitRequest => core::ResetCommitRequest { home, session_key, request_id, state });

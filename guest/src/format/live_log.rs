@@ -4,6 +4,7 @@
 //! ```text
 //! {"id":"<request>.open","open":{"format":1,"sessionId":"…","sessionKey":"…"}}   the first line
 //! {"id":"<request>.<n>","message":{…}}                                           the message verbatim
+//! {"id":"m<n>","message":{…}}                            the same, of a session that its host keeps itself
 //! {"id":"part<ms>.summary","compaction":{"summary":"…","firstKept":"<id>","partMs":…,"request":"…"}}
 //! {"id":"<request>.close","close":{"format":1}}                                  the last line
 //! ```
@@ -231,6 +232,18 @@ pub fn message_id(request: &str, number: usize) -> String {
     format!("{request}.{number}")
 }
 
+/// The id of the message at a place, from 0, of a session that its host keeps itself. It has no dot, and so is
+/// never one of an append.
+pub fn place_id(place: u64) -> String {
+    format!("m{place}")
+}
+
+/// The place that an id of [`place_id`] says; none for every other id.
+pub fn place_of(id: &str) -> Option<u64> {
+    let place = id.strip_prefix('m')?.parse().ok()?;
+    (place_id(place) == id).then_some(place)
+}
+
 pub fn open_id(request: &str) -> String {
     format!("{request}.open")
 }
@@ -288,6 +301,26 @@ mod tests {
         assert!(SessionLines.closes(close.trim_ascii_end()));
         assert!(!SessionLines.closes(open.trim_ascii_end()));
         assert_eq!(request_of("r.close"), Some("r"));
+    }
+
+    #[test]
+    fn places_and_their_ids() {
+        for place in [0, 7, 10, u64::MAX] {
+            assert_eq!(place_of(&place_id(place)), Some(place));
+        }
+        for other in [
+            "m",
+            "m01",
+            "m+1",
+            "m-1",
+            "7",
+            "m7.0",
+            "M7",
+            "m18446744073709551616",
+        ] {
+            assert_eq!(place_of(other), None, "{other}");
+        }
+        assert_eq!(request_of(&place_id(7)), None);
     }
 
     #[test]

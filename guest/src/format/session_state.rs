@@ -37,6 +37,9 @@ pub struct SessionState {
     /// The appends that earlier sessions ended with, by request id, oldest first: what of them is repeated
     /// now is known to be in an archive. At most [`REQUESTS_REMEMBERED`].
     pub requests: Vec<String>,
+    /// Of a session that its host keeps itself: how many of its messages are counted. None of one that takes
+    /// appends.
+    pub mirrored: Option<u64>,
     /// JSON as it stands.
     pub unknown: Vec<(String, String)>,
 }
@@ -159,6 +162,7 @@ impl SessionState {
             last_part_ms: members.or_default("lastPartMs")?,
             pending,
             requests: members.or_default("requests")?,
+            mirrored: members.or_default("mirrored")?,
             unknown: members.others(&KNOWN),
         })
     }
@@ -176,6 +180,9 @@ impl SessionState {
         let pending = self.pending.as_ref().map(Pending::render);
         object.set_json("pending", pending.unwrap_or_else(|| "null".to_owned()));
         object.set("requests", newest(&self.requests, REQUESTS_REMEMBERED));
+        if let Some(counted) = self.mirrored {
+            object.set("mirrored", counted);
+        }
         for (name, json) in &self.unknown {
             object.set_json(name, json.clone());
         }
@@ -183,7 +190,7 @@ impl SessionState {
     }
 }
 
-const KNOWN: [&str; 9] = [
+const KNOWN: [&str; 10] = [
     "format",
     "sessionId",
     "previous",
@@ -193,6 +200,7 @@ const KNOWN: [&str; 9] = [
     "lastPartMs",
     "pending",
     "requests",
+    "mirrored",
 ];
 
 impl Counters {
@@ -202,6 +210,14 @@ impl Counters {
         self.input_tokens = self.input_tokens.saturating_add(input_tokens);
         self.output_tokens = self.output_tokens.saturating_add(output_tokens);
         self.total_tokens = self.total_tokens.saturating_add(total_tokens);
+    }
+
+    /// What others add up to, besides.
+    pub fn add_all(&mut self, others: &Self) {
+        self.messages = self.messages.saturating_add(others.messages);
+        self.input_tokens = self.input_tokens.saturating_add(others.input_tokens);
+        self.output_tokens = self.output_tokens.saturating_add(others.output_tokens);
+        self.total_tokens = self.total_tokens.saturating_add(others.total_tokens);
     }
 
     fn render(self) -> String {

@@ -87,6 +87,7 @@ pub fn ending(id: &str) -> ResetBeginRequest {
         home: home(),
         session_key: KEY.to_owned(),
         request_id: id.to_owned(),
+        session_id: None,
         seed: SEED.to_owned(),
         now_ms: NOW + 1_000_000,
         utc_offset_minutes: 0,

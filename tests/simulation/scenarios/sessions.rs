@@ -95,6 +95,7 @@ impl Sessions {
                 home: home(),
                 session_key: KEY.to_owned(),
                 request_id: id.to_owned(),
+                session_id: None,
                 seed: SEED.to_owned(),
                 now_ms: START_MS + 60_000,
                 utc_offset_minutes: 0,

@@ -324,6 +324,7 @@ impl Commit<'_> {
             removed_messages: self.state.removed.messages,
             summary_message: message_line(self.summary(), part_ms),
             first_kept: self.state.removed.end.id.clone(),
+            first_kept_place: live_log::place_of(&self.state.removed.end.id),
             memory_key,
             repeat,
         })

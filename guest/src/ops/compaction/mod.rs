@@ -166,6 +166,7 @@ pub struct Committed {
     pub removed_messages: u64,
     pub summary_message: String,
     pub first_kept: String,
+    pub first_kept_place: Option<u64>,
     pub memory_key: Option<String>,
     pub repeat: bool,
 }

@@ -33,7 +33,9 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
         store: &store,
         owner: &owner,
         id: &id,
-        entries: entries_of(&id, &request.messages)?,
+        entries: entries_of("an append", &request.messages, |number| {
+            message_id(id.as_str(), number)
+        })?,
         used: used_by(&request.messages),
         now_ms: request.now_ms,
     };
@@ -41,7 +43,7 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
 }
 
 /// Bring lines that came late to the log of a session that is over to the one that the key has now, as their
-/// own append would: under its id, so that both together do it once.
+/// own append would: under its id, so that both together do it once. `conflict` where that one takes none.
 pub fn bring(
     store: &Metered<'_>,
     owner: &Owner,
@@ -85,25 +87,30 @@ pub fn check_now(now_ms: u64) -> Result<()> {
     )))
 }
 
-fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
+/// The lines of messages, each under the id that `id_of` gives its number; `what` they are, for errors.
+pub fn entries_of(
+    what: &str,
+    messages: &[String],
+    id_of: impl Fn(usize) -> String,
+) -> Result<Vec<NewEntry>> {
     let bytes: usize = messages
         .iter()
         .map(|message| message.len() + LINE_BYTES)
         .sum();
     let (count_max, bytes_max) = (LOG_APPEND_ENTRIES_MAX, LOG_APPEND_BYTES_MAX);
     if messages.is_empty() {
-        return Err(Error::invalid("an append of no messages"));
+        return Err(Error::invalid(format!("{what} of no messages")));
     }
     if messages.len() > count_max || bytes > bytes_max {
         return Err(Error::too_large(format!(
-            "an append of {} messages and {bytes} bytes, over {count_max} or {bytes_max}; append fewer at once, and \
+            "{what} of {} messages and {bytes} bytes, over {count_max} or {bytes_max}; give fewer at once, and \
              larger parts of a message as media",
             messages.len()
         )));
     }
     let numbered = messages.iter().enumerate();
     let entries = numbered.map(|(number, message)| {
-        let id = message_id(id.as_str(), number);
+        let id = id_of(number);
         let bytes = message_line(&id, message).map_err(|mut error| {
             error.message = format!("message {}: {}", number + 1, error.message);
             error
@@ -116,10 +123,11 @@ fn entries_of(id: &RequestId, messages: &[String]) -> Result<Vec<NewEntry>> {
 /// What a line has around its message, at most.
 const LINE_BYTES: usize = 128;
 
-fn used_by(messages: &[String]) -> Counters {
+/// What messages say that they used.
+pub fn used_by<S: AsRef<str>>(messages: &[S]) -> Counters {
     let mut used = Counters::default();
     for message in messages {
-        let usage = Message::parse(message)
+        let usage = Message::parse(message.as_ref())
             .ok()
             .and_then(|message| message.usage);
         let usage = usage.unwrap_or_default();
@@ -155,6 +163,12 @@ impl Call<'_> {
                     self.delete(&segment)?;
                 }
                 return Ok(self.answer(session, true, problems));
+            }
+            if state.mirrored.is_some() {
+                if let Some(segment) = late.take() {
+                    self.delete(&segment)?;
+                }
+                return Err(kept_by_its_host(self.owner, &state));
             }
             let live = Live::of(self.store, self.owner, &state.session_id)?;
             let appended = match live.log().append(&self.entries, self.now_ms) {
@@ -262,15 +276,7 @@ impl Call<'_> {
         let step = step_id(self.id, &format!("count {}", before.session_id))?;
         let counted = change(self.store, self.owner, &step, |state| {
             if state.session_id == before.session_id {
-                let counters = &mut state.counters;
-                counters.messages = counters.messages.saturating_add(self.used.messages);
-                counters.input_tokens =
-                    counters.input_tokens.saturating_add(self.used.input_tokens);
-                counters.output_tokens = counters
-                    .output_tokens
-                    .saturating_add(self.used.output_tokens);
-                counters.total_tokens =
-                    counters.total_tokens.saturating_add(self.used.total_tokens);
+                state.counters.add_all(&self.used);
                 state.updated_ms = state.updated_ms.max(self.now_ms);
             }
             Ok(())
@@ -295,6 +301,16 @@ impl Call<'_> {
             cost: self.store.cost(),
         }
     }
+}
+
+/// A session that its host keeps itself takes its pages only, or what they hold had no place any more.
+fn kept_by_its_host(owner: &Owner, state: &SessionState) -> Error {
+    let message = format!(
+        "{} has a session that its host keeps itself, {}: it takes pages with `mirror` and no appends; nothing was \
+         appended",
+        owner.key, state.session_id
+    );
+    Error::new(ErrorCode::Conflict, message).at(owner.state_key())
 }
 
 /// The line that closes a log under this request.

@@ -5,6 +5,7 @@ mod append;
 mod archived;
 mod listing;
 pub mod live;
+mod mirror;
 mod read;
 mod reset;
 pub mod state;
@@ -57,6 +58,23 @@ request!(AppendRequest {
 answer!(AppendAnswer {
     session_id: String,
     ids: Vec<String>,
+    repeat: bool,
+    problems: Vec<Problem>,
+    cost: Cost,
+});
+
+request!(MirrorRequest {
+    home: Home,
+    session_key: String,
+    session_id: String,
+    first: u64,
+    #[serde(default)]
+    messages: Vec<String>,
+    now_ms: u64,
+});
+answer!(MirrorAnswer {
+    session_id: String,
+    next: u64,
     repeat: bool,
     problems: Vec<Problem>,
     cost: Cost,
@@ -201,6 +219,8 @@ request!(ResetBeginRequest {
     home: Home,
     session_key: String,
     request_id: String,
+    #[serde(default)]
+    session_id: Option<String>,
     seed: String,
     now_ms: u64,
     #[serde(default)]
@@ -282,6 +302,11 @@ export! {
     /// Append messages to the session that a key has now. `invalid` for what is no message, `too-large` over
     /// a limit; nothing was written then.
     append(AppendRequest) -> AppendAnswer, Sessions, append::append
+}
+export! {
+    /// Take a page of a session that its host keeps itself. `invalid` for other content at a place that is held
+    /// already, `conflict` for another session and for a gap; nothing was written then.
+    mirror(MirrorRequest) -> MirrorAnswer, Sessions, mirror::mirror
 }
 export! {
     /// A page of messages from the end. `not-found` where there is no session.

@@ -226,13 +226,22 @@ pub fn load_or_create(
     if let Some(state) = load(store, owner)? {
         return Ok(state);
     }
-    let session_id = session_id(seed, owner, request)?;
-    open_log(store, owner, &session_id, request)?;
     let created = SessionState {
-        session_id,
+        session_id: session_id(seed, owner, request)?,
         updated_ms: now_ms,
         ..SessionState::default()
     };
+    create(store, owner, request, &created)
+}
+
+/// Create the log and the record of a session key; the record that is there afterwards.
+pub fn create(
+    store: &Metered<'_>,
+    owner: &Owner,
+    request: &RequestId,
+    created: &SessionState,
+) -> Result<SessionState> {
+    open_log(store, owner, &created.session_id, request)?;
     let step = step_id(request, "create")?;
     edit(
         store,

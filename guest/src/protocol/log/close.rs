@@ -233,7 +233,7 @@ impl Log<'_> {
     }
 
     /// Whether to try again after this error.
-    fn again(&self, error: crate::store::StoreError) -> Result<Error> {
+    pub(super) fn again(&self, error: crate::store::StoreError) -> Result<Error> {
         let unsure = error.is_unsure();
         let error = error.about(self.keys.head());
         if unsure { Ok(error) } else { Err(error) }

@@ -12,6 +12,7 @@ mod append;
 mod chain;
 mod close;
 mod cursor;
+mod extend;
 mod fold;
 mod forward;
 mod head;

@@ -20,7 +20,7 @@ use super::live::Live;
 use super::state::{self, Owner, change, open_log, session_id, step_id};
 use super::{ResetAnswer, ResetBeginRequest, ResetCommitRequest, ResetResumeRequest, ResetStep};
 use crate::format::session_state::{Counters, Pending, PendingReset, ResetStage, SessionState};
-use crate::layout::gsv::Place;
+use crate::layout::gsv::{Place, SessionId};
 use crate::limits::RESET_KEEP_MEDIA_MAX;
 use crate::protocol::request::RequestId;
 use crate::store::{Metered, Store};
@@ -33,17 +33,24 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
     check_now(request.now_ms)?;
     check_media(&owner, &request.keep_media)?;
     let window = request.window_tokens.map(memories::window).transpose()?;
-    let new = session_id(&request.seed, &owner, &id)?;
+    let new = match &request.session_id {
+        Some(own) => SessionId::parse(own)?.to_string(),
+        None => session_id(&request.seed, &owner, &id)?,
+    };
     let Some(state) = state::load(&store, &owner)? else {
         return Ok(Call::idle(&store, &id, None).answer(ResetStep::Nothing));
     };
     let state = match begun(&state, &id, &new)? {
         Some(answer) => return done(&store, &owner, &id, &state, &answer),
         None if state.pending_reset().is_some() => state,
+        None if state.session_id == new || state.previous.contains(&new) => {
+            return Err(not_new(&owner, &new));
+        }
         None => {
             let live = Live::of(&store, &owner, &state.session_id)?;
             let newest = live.newest()?;
-            if !newest.has_messages {
+            // A host that keeps its own may have begun its next one before anything was said.
+            if !newest.has_messages && request.session_id.is_none() {
                 return Ok(Call::idle(&store, &id, Some(&state)).answer(ResetStep::Nothing));
             }
             let last_ms = state.updated_ms.max(newest.ms.unwrap_or_default());
@@ -101,6 +108,14 @@ fn begun(state: &SessionState, id: &RequestId, new: &str) -> Result<Option<Strin
     Ok(before.filter(|_| state.pending.is_none()).cloned())
 }
 
+fn not_new(owner: &Owner, session_id: &str) -> Error {
+    let message = format!(
+        "{session_id} is a session that {} has or had already; give the id of the one that follows",
+        owner.key
+    );
+    Error::invalid(message).at(owner.state_key())
+}
+
 /// S1.
 fn close_first(
     state: &mut SessionState,
@@ -126,6 +141,7 @@ fn close_first(
     state.previous.push(old);
     state.epoch += 1;
     state.counters = Counters::default();
+    state.mirrored = request.session_id.as_ref().map(|_| 0);
     state.updated_ms = state.updated_ms.max(request.now_ms);
     Ok(())
 }

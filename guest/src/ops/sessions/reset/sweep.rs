@@ -4,9 +4,9 @@
 use super::Call;
 use crate::ops::sessions::append::bring;
 use crate::ops::sessions::live::Live;
-use crate::ops::sessions::state::Owner;
+use crate::ops::sessions::state::{self, Owner};
 use crate::protocol::log::Segment;
-use crate::types::Result;
+use crate::types::{Problem, ProblemKind, Result};
 
 /// Late segments that are moved in one step.
 const MOVED_AT_ONCE: usize = 16;
@@ -30,11 +30,20 @@ pub fn delete_log(call: &mut Call<'_>, owner: &Owner) -> Result<()> {
     move_late(call, owner, &old, late)
 }
 
-/// To the session that the key has now, under their own ids and time, so that doing it twice is once.
-fn move_late(call: &Call<'_>, owner: &Owner, old: &Live<'_>, late: Vec<Segment>) -> Result<()> {
+/// To the session that the key has now, under their own ids and time, so that doing it twice is once. One that
+/// its host keeps itself takes none: they are left out, as their append is told or would have been.
+fn move_late(call: &mut Call<'_>, owner: &Owner, old: &Live<'_>, late: Vec<Segment>) -> Result<()> {
     for segments in late.chunks(MOVED_AT_ONCE) {
+        let takes = state::require(call.store, owner)?.mirrored.is_none();
         for (segment, entries) in old.log().entries_of(segments)? {
-            if !entries.is_empty() {
+            if !takes {
+                let message = format!(
+                    "{} lines of an append that was stopped are left out: the session that followed is its host's own",
+                    entries.len()
+                );
+                let problem = Problem::new(ProblemKind::Skipped, &segment.key, message);
+                call.problems.push(problem);
+            } else if !entries.is_empty() {
                 bring(call.store, owner, entries, segment.name.ms.get())?;
             }
             delete(call, vec![segment.key])?;
