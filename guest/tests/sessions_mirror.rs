@@ -165,6 +165,24 @@ fn stopped_after_any_call_the_next_page_counts_what_was_not() {
 }
 
 #[test]
+fn a_page_of_four_mebibytes_is_taken_and_of_a_byte_more_is_not() {
+    let long = |bytes: usize| {
+        let frame = text("").len() + 128;
+        text(&"x".repeat(bytes - frame))
+    };
+    for bucket in both() {
+        mirror(&bucket, &page(0, &[long(4 << 20)])).unwrap();
+        let refused = mirror(&bucket, &page(1, &[long((4 << 20) + 1)])).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TooLarge);
+        mirror(&bucket, &page(1, &[long(2 << 20), long(2 << 20)])).unwrap();
+        let again = mirror(&bucket, &page(0, &[long(4 << 20)])).unwrap();
+        assert_eq!((again.next, again.repeat), (3, true));
+        let refused = mirror(&bucket, &page(0, &vec![text("x"); 257])).unwrap_err();
+        assert_eq!(refused.code, ErrorCode::TooLarge);
+    }
+}
+
+#[test]
 fn the_last_activity_is_that_of_the_messages() {
     for bucket in both() {
         let dated = r#"{"role":"user","content":"x","timestamp":1700000000000}"#.to_owned();

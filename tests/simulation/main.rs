@@ -36,6 +36,7 @@ use crate::scenarios::document::Document;
 use crate::scenarios::files::{Files, Renames};
 use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
+use crate::scenarios::mirror::{self, Mirrors};
 use crate::scenarios::sessions::Sessions;
 use crate::schedule::Schedule;
 use crate::scheduler::play;
@@ -110,6 +111,7 @@ fn main() -> ExitCode {
     memories(&mut simulation);
     files(&mut simulation);
     sessions(&mut simulation);
+    mirrors(&mut simulation);
     compactions(&mut simulation);
     simulation.correct(Discards);
     simulation.finish()
@@ -230,6 +232,25 @@ fn sessions(simulation: &mut Simulation) {
         target: |key| key.ends_with(".jsonl.gz"),
     };
     simulation.planted("clears the log before the archive", bucket, clears_first);
+}
+
+fn mirrors(simulation: &mut Simulation) {
+    for (begin, names) in [
+        (mirror::Begin::Nothing, ["mirror", "mirror-file"]),
+        (mirror::Begin::Appends, ["mirror-appended", "mirror-appended-file"]),
+        (mirror::Begin::Ready, ["mirror-compacted", "mirror-compacted-file"]),
+    ] {
+        for (name, appends) in names.into_iter().zip([false, true]) {
+            simulation.correct(Mirrors { name, appends, begin });
+        }
+    }
+    let bucket = Mirrors {
+        name: "mirror",
+        appends: false,
+        begin: mirror::Begin::Nothing,
+    };
+    let unconditional = Breakage::Unconditional(|key| key.ends_with(".jsonl"));
+    simulation.planted(UNCONDITIONAL, bucket, unconditional);
 }
 
 fn compactions(simulation: &mut Simulation) {

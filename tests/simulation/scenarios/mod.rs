@@ -8,5 +8,6 @@ pub mod document;
 pub mod files;
 pub mod log;
 pub mod memory;
+pub mod mirror;
 pub mod session_reader;
 pub mod sessions;

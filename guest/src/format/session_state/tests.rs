@@ -18,6 +18,7 @@ fn full() -> SessionState {
         last_part_ms: 7,
         pending: None,
         requests: vec!["r1".to_owned()],
+        mirrored: None,
         unknown: vec![("theirs".to_owned(), "{\"x\": 1e400}".to_owned())],
     }
 }
@@ -43,9 +44,16 @@ fn what_is_written_is_read() {
         stage: CompactionStage::Remembered,
     });
     for pending in [None, Some(reset), Some(compaction)] {
-        let state = SessionState { pending, ..full() };
-        let bytes = state.render();
-        assert_eq!(SessionState::parse("k", &bytes).unwrap(), state);
+        for mirrored in [None, Some(0), Some(7)] {
+            let pending = pending.clone();
+            let state = SessionState {
+                pending,
+                mirrored,
+                ..full()
+            };
+            let bytes = state.render();
+            assert_eq!(SessionState::parse("k", &bytes).unwrap(), state);
+        }
     }
     let text = String::from_utf8(full().render()).unwrap();
     assert!(
