@@ -128,6 +128,7 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),
         "sessions.append" => settled(sessions::append(store, &a.take("request")?)),
+        "sessions.mirror" => settled(sessions::mirror(store, &a.take("request")?)),
         "sessions.history" => settled(sessions::history(store, &a.take("request")?)),
         "sessions.context" => settled(sessions::context(store, &a.take("request")?)),
         "sessions.status" => settled(sessions::status(store, &a.take("request")?)),

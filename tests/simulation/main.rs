@@ -237,11 +237,22 @@ fn sessions(simulation: &mut Simulation) {
 fn mirrors(simulation: &mut Simulation) {
     for (begin, names) in [
         (mirror::Begin::Nothing, ["mirror", "mirror-file"]),
-        (mirror::Begin::Appends, ["mirror-appended", "mirror-appended-file"]),
-        (mirror::Begin::Ready, ["mirror-compacted", "mirror-compacted-file"]),
+        (mirror::Begin::Own, ["mirror-reset", "mirror-reset-file"]),
+        (
+            mirror::Begin::Appends,
+            ["mirror-appended", "mirror-appended-file"],
+        ),
+        (
+            mirror::Begin::Ready,
+            ["mirror-compacted", "mirror-compacted-file"],
+        ),
     ] {
         for (name, appends) in names.into_iter().zip([false, true]) {
-            simulation.correct(Mirrors { name, appends, begin });
+            simulation.correct(Mirrors {
+                name,
+                appends,
+                begin,
+            });
         }
     }
     let bucket = Mirrors {

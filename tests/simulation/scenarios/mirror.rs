@@ -33,7 +33,10 @@ const STEPS_MAX: usize = 40;
 /// What the key has when a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Begin {
+    /// Nobody resets then: there is nothing to begin with.
     Nothing,
+    /// One of the host's, with its first message.
+    Own,
     /// A session that takes appends, and is to be reset to the host's.
     Appends,
     /// One of the host's that a host is ready to compact.
@@ -73,7 +76,9 @@ pub enum Answer {
     /// It is in, or done.
     Yes,
     /// The session is another by now, and it is not in.
-    No,
+    Over,
+    /// What comes before it is not in, because somebody stopped: the page, or the reset.
+    TooEarly,
 }
 
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -81,7 +86,7 @@ pub struct State {
     /// The number of the session of now.
     current: usize,
     /// Messages of each of the host's sessions.
-    held: [u64; 3],
+    held: [u64; 4],
     appended: BTreeSet<String>,
 }
 
@@ -134,8 +139,8 @@ struct Beginning {
 
 impl Mirrors {
     fn beginning(&self) -> &'static Beginning {
-        static BEGINNINGS: [[OnceLock<Beginning>; 3]; 2] =
-            [const { [const { OnceLock::new() }; 3] }; 2];
+        static BEGINNINGS: [[OnceLock<Beginning>; 4]; 2] =
+            [const { [const { OnceLock::new() }; 4] }; 2];
         BEGINNINGS[usize::from(self.appends)][self.begin as usize].get_or_init(|| {
             self.begun()
                 .unwrap_or_else(|error| panic!("no beginning: {error}"))
@@ -148,6 +153,7 @@ impl Mirrors {
         let mut ready = String::new();
         match self.begin {
             Begin::Nothing => {}
+            Begin::Own => drop(mirror(&store, &page(0, 0, 1, START_MS))?),
             Begin::Appends => {
                 append(&store, &appending("begin", START_MS))?;
             }
@@ -177,7 +183,7 @@ impl Mirrors {
                     Some(done) => return Outcome::Wrong(format!("{done:?}")),
                 },
                 Err(error) if error.message.contains("begin again") => {
-                    return Outcome::Done(Answer::No);
+                    return Outcome::Done(Answer::Over);
                 }
                 Err(error) => return Outcome::of(Err(error)),
             }
@@ -221,8 +227,15 @@ fn pass(store: &dyn Store, session: usize, first: u64, count: u64, now_ms: u64) 
                 Ok(Some(lines)) if lines.len() as u64 >= first + count => {
                     Outcome::Done(Answer::Yes)
                 }
-                Ok(_) => Outcome::Done(Answer::No),
+                Ok(_) => Outcome::Done(Answer::Over),
             }
+        }
+        Err(error)
+            if ["pass those from", "end that one"]
+                .iter()
+                .any(|words| error.message.contains(words)) =>
+        {
+            Outcome::Done(Answer::TooEarly)
         }
         Err(error) if error.code == ErrorCode::Conflict => Outcome::Wrong(error.message),
         Err(error) => Outcome::of(Err(error)),
@@ -232,7 +245,7 @@ fn pass(store: &dyn Store, session: usize, first: u64, count: u64, now_ms: u64) 
 fn say(store: &dyn Store, id: &str, now_ms: u64) -> Outcome<Answer> {
     match append(store, &appending(id, now_ms)) {
         Ok(_) => Outcome::Done(Answer::Yes),
-        Err(error) if error.message.contains("keeps itself") => Outcome::Done(Answer::No),
+        Err(error) if error.message.contains("keeps itself") => Outcome::Done(Answer::Over),
         Err(error) => Outcome::of(Err(error)),
     }
 }
@@ -292,6 +305,7 @@ impl Scenario for Mirrors {
         let mut state = State::default();
         match self.begin {
             Begin::Nothing => {}
+            Begin::Own => state.held[0] = 1,
             Begin::Appends => drop(state.appended.insert("begin".to_owned())),
             Begin::Ready => state.held[0] = BEGUN,
         }
@@ -308,14 +322,14 @@ impl Scenario for Mirrors {
                 all.push(reset_of(0, id(10)));
             }
             let sessions = match self.begin {
-                Begin::Nothing => 0..2,
+                Begin::Own => 0..2,
                 Begin::Appends => 1..2,
-                Begin::Ready => 0..1,
+                Begin::Nothing | Begin::Ready => 0..1,
             };
             for session in sessions {
                 let mut first = self.model().held[session];
                 let end = first + MESSAGES;
-                if session > 0 && self.begin == Begin::Nothing {
+                if session > 0 && self.begin == Begin::Own {
                     all.push(reset_of(session - 1, id(20)));
                 }
                 while first < end {
@@ -342,7 +356,8 @@ impl Scenario for Mirrors {
     fn walk(&self) -> Vec<Operation> {
         let id = |text: &str| text.to_owned();
         match self.begin {
-            Begin::Nothing => vec![
+            Begin::Nothing => vec![pass_of(0, 0, 2), pass_of(0, 1, 3), pass_of(0, 4, 1)],
+            Begin::Own => vec![
                 pass_of(0, 0, 2),
                 pass_of(0, 1, 3),
                 reset_of(0, id("r0")),
@@ -373,19 +388,11 @@ impl Scenario for Mirrors {
         };
         let id = |text: &str| text.to_owned();
         match self.begin {
-            Begin::Nothing => vec![
-                crossing(vec![], pass_of(0, 0, 3), pass_of(0, 0, 2)),
-                crossing(vec![pass_of(0, 0, 1)], pass_of(0, 1, 2), pass_of(0, 0, 3)),
-                crossing(
-                    vec![pass_of(0, 0, 1)],
-                    pass_of(0, 1, 2),
-                    reset_of(0, id("r")),
-                ),
-                crossing(
-                    vec![pass_of(0, 0, 1)],
-                    reset_of(0, id("q")),
-                    reset_of(0, id("r")),
-                ),
+            Begin::Nothing => vec![crossing(vec![], pass_of(0, 0, 3), pass_of(0, 0, 2))],
+            Begin::Own => vec![
+                crossing(vec![], pass_of(0, 1, 2), pass_of(0, 0, 3)),
+                crossing(vec![], pass_of(0, 1, 2), reset_of(0, id("r"))),
+                crossing(vec![], reset_of(0, id("q")), reset_of(0, id("r"))),
             ],
             Begin::Appends => vec![crossing(
                 vec![],
@@ -438,20 +445,23 @@ impl Scenario for Mirrors {
     }
 
     fn apply(&self, model: &mut State, operation: &Operation, answer: Option<&Answer>) -> bool {
-        let refused = answer == Some(&Answer::No);
+        let is_over = answer == Some(&Answer::Over);
         match operation {
-            Operation::Pass { session, .. } if refused => model.current > *session,
+            Operation::Pass { session, .. } if is_over => model.current > *session,
+            Operation::Pass { session, first, .. } if answer == Some(&Answer::TooEarly) => {
+                model.current < *session || model.held[*session] < *first
+            }
             Operation::Pass {
                 session,
                 first,
                 count,
             } => {
                 let held = &mut model.held[*session];
-                let fits = *held >= *first;
+                let fits = *held >= *first && model.current >= *session;
                 *held = (*held).max(first + count);
                 fits
             }
-            Operation::Append { .. } if refused => model.current > 0,
+            Operation::Append { .. } if is_over => model.current > 0,
             Operation::Append { id } => {
                 model.appended.insert(id.clone());
                 true
@@ -495,7 +505,10 @@ impl Scenario for Mirrors {
             }
             seen.held[number] = names.len() as u64;
             let places = 0..names.len() as u64;
-            if !places.map(|place| name(number, place)).eq(names.iter().cloned()) {
+            if !places
+                .map(|place| name(number, place))
+                .eq(names.iter().cloned())
+            {
                 return Err(format!("out of place: {names:?}"));
             }
         }
@@ -507,7 +520,7 @@ impl Scenario for Mirrors {
         model.clone()
     }
 
-    /// Nothing is pending, all is counted, and nothing is left of logs that are over.
+    /// Nothing is pending, all is counted once the last page is passed again, and nothing is left of logs that are over.
     fn finish(&self, store: &dyn Store) -> Result<(), String> {
         let Some(state) = state(store)? else {
             return Ok(());
@@ -517,8 +530,12 @@ impl Scenario for Mirrors {
             home: home(),
             session_key: KEY.to_owned(),
         };
-        let status = status(store, &request).map_err(|error| error.message)?;
         let held = seen.held[seen.current];
+        if held > 0 {
+            let last = page(seen.current, held - 1, 1, START_MS);
+            mirror(store, &last).map_err(|error| error.message)?;
+        }
+        let status = status(store, &request).map_err(|error| error.message)?;
         if status.pending.is_some() || (state.mirrored.is_some() && status.counts.messages != held)
         {
             return Err(format!("in the end {held} are held, and {status:?}"));

@@ -128,9 +128,14 @@ impl Call<'_> {
                 "session {now} of {key} takes appends and no pages: go on with `append`, or end it with `reset-begin` \
                  under the `session-id` of the one that follows"
             )
-        } else if state.previous.contains(asked) {
+        } else if state.previous.contains(asked) && state.mirrored.is_some() {
             format!(
                 "session {asked} of {key} is over; pass what was said since as session {now}, from place 0"
+            )
+        } else if state.previous.contains(asked) {
+            format!(
+                "session {asked} of {key} is over, and the one it has now, {now}, takes appends: go on with `append`, \
+                 or end it with `reset-begin` under the `session-id` of the one that follows"
             )
         } else {
             format!(
