@@ -3,6 +3,8 @@
 
 #[path = "sessions/archives.rs"]
 mod archives;
+#[path = "sessions/hosts.rs"]
+mod hosts;
 #[path = "sessions/lives.rs"]
 mod lives;
 #[path = "sessions/media.rs"]
@@ -21,9 +23,10 @@ use place::Place;
 
 type Test = fn(&Place) -> anyhow::Result<()>;
 
-const TESTS: [(&str, Test); 9] = [
+const TESTS: [(&str, Test); 10] = [
     ("a whole life", lives::whole),
     ("a long append in pages", lives::pages),
+    ("a session that its host keeps", hosts::own),
     ("a model that fails", lives::failing_model),
     ("archives read by other tools", archives::readable),
     ("what cannot be says why", refusals::all),

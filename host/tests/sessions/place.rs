@@ -91,7 +91,17 @@ impl Place {
 
     /// Append from standard input.
     pub fn append(&self, messages: &[String], more: &[&str]) -> anyhow::Result<Output> {
-        let line = [&["sessions", "append", "gsv:hera", "--session", KEY], more].concat();
+        self.fed(&["sessions", "append"], messages, more)
+    }
+
+    /// As [`Place::on_main`], with messages on standard input.
+    pub fn fed(
+        &self,
+        words: &[&str],
+        messages: &[String],
+        more: &[&str],
+    ) -> anyhow::Result<Output> {
+        let line = [words, &["gsv:hera", "--session", KEY], more].concat();
         let mut child = self
             .command(&line)
             .stdin(Stdio::piped())

@@ -9,7 +9,7 @@ pub fn all(place: &Place) -> anyhow::Result<()> {
     fails(
         &append("{}\n\nno", &[])?,
         2,
-        &["line 3", "standard input", "nothing was appended"],
+        &["line 3", "standard input", "nothing was written"],
     )?;
     fails(&append("[]", &[])?, 2, &["line 1", "object"])?;
     fails(&append("", &[])?, 2, &["no message"])?;

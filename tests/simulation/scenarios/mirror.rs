@@ -4,22 +4,17 @@
 use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
-use haversack_core::ops::compaction::{
-    BeginRequest, CommitRequest, Conditions, Next, Session, Settings, begin, commit,
-};
-use haversack_core::ops::sessions::{
-    AppendRequest, MirrorRequest, ResetBeginRequest, ResetCommitRequest, ResetStep, StatusRequest,
-    append, mirror, reset_begin, reset_commit, status,
-};
+use haversack_core::ops::sessions::{StatusRequest, append, mirror, status};
 use haversack_core::store::Store;
-use haversack_core::types::{Error, ErrorCode};
+use haversack_core::types::Error;
 use haversack_host::store::MemoryStore;
 use haversack_host::store::faulty::Random;
 use haversack_host::store::memory::Objects;
 
-use super::session_reader::{
-    KEY, SEED, archived, given, home, keys, late, live, name_of, says, state,
+use super::mirror_host::{
+    Answer, appending, commit_ready, id_of, name, number_of, page, pass, ready_of, reset, say,
 };
+use super::session_reader::{KEY, archived, given, home, keys, late, live, name_of, state};
 use crate::bridge::Bridge;
 use crate::scenario::{Client, Crossing, Outcome, Scenario};
 use crate::scheduler::START_MS;
@@ -27,8 +22,6 @@ use crate::scheduler::START_MS;
 /// Messages of each of the host's sessions, and what a session to be compacted begins with.
 const MESSAGES: u64 = 5;
 const BEGUN: u64 = 12;
-/// Steps of a reset, and of a commit, that nobody disturbs.
-const STEPS_MAX: usize = 40;
 
 /// What the key has when a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,16 +64,6 @@ pub enum Operation {
     },
 }
 
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Answer {
-    /// It is in, or done.
-    Yes,
-    /// The session is another by now, and it is not in.
-    Over,
-    /// What comes before it is not in, because somebody stopped: the page, or the reset.
-    TooEarly,
-}
-
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct State {
     /// The number of the session of now.
@@ -88,46 +71,6 @@ pub struct State {
     /// Messages of each of the host's sessions.
     held: [u64; 4],
     appended: BTreeSet<String>,
-}
-
-fn id_of(session: usize) -> String {
-    format!("6f1d2c3b-0000-4000-8000-00000000000{session}")
-}
-
-fn name(session: usize, place: u64) -> String {
-    format!("s{session}.{place}")
-}
-
-fn page(session: usize, first: u64, count: u64, now_ms: u64) -> MirrorRequest {
-    let places = first..first + count;
-    MirrorRequest {
-        home: home(),
-        session_key: KEY.to_owned(),
-        session_id: id_of(session),
-        first,
-        messages: places
-            .map(|place| says(&name(session, place), None))
-            .collect(),
-        now_ms,
-    }
-}
-
-fn appending(id: &str, now_ms: u64) -> AppendRequest {
-    AppendRequest {
-        home: home(),
-        session_key: KEY.to_owned(),
-        request_id: id.to_owned(),
-        seed: SEED.to_owned(),
-        now_ms,
-        messages: vec![says(id, None)],
-    }
-}
-
-fn session() -> Session {
-    Session {
-        home: home(),
-        session_key: KEY.to_owned(),
-    }
 }
 
 /// What lies there when a run begins, and a host's state that is ready for the commit.
@@ -165,126 +108,6 @@ impl Mirrors {
         let objects = inner.objects().clone();
         Ok(Beginning { objects, ready })
     }
-
-    fn commit(&self, store: &dyn Store, id: &str, now_ms: u64) -> Outcome<Answer> {
-        let request = CommitRequest {
-            session: session(),
-            state: self.beginning().ready.clone(),
-            request_id: id.to_owned(),
-            now_ms,
-        };
-        for _ in 0..STEPS_MAX {
-            match commit(store, &request) {
-                Ok(answer) => match answer.committed {
-                    None => {}
-                    Some(done) if done.first_kept_place == Some(done.removed_messages) => {
-                        return Outcome::Done(Answer::Yes);
-                    }
-                    Some(done) => return Outcome::Wrong(format!("{done:?}")),
-                },
-                Err(error) if error.message.contains("begin again") => {
-                    return Outcome::Done(Answer::Over);
-                }
-                Err(error) => return Outcome::of(Err(error)),
-            }
-        }
-        Outcome::Wrong(format!("not committed in {STEPS_MAX} calls"))
-    }
-}
-
-/// Without a model.
-fn ready_of(store: &dyn Store) -> Result<String, Error> {
-    let request = BeginRequest {
-        conditions: Conditions {
-            session: session(),
-            window_tokens: 2_000,
-            system_tokens: 0,
-            settings: Some(Settings {
-                keep_recent_tokens: 60,
-                ..Settings::default()
-            }),
-        },
-        force: true,
-        with_model: false,
-        now_ms: START_MS,
-        utc_offset_minutes: 0,
-    };
-    let step = begin(store, &request)?;
-    match step.next {
-        Next::Ready(_) => Ok(step.state),
-        other => Err(Error::invalid(format!("{other:?}"))),
-    }
-}
-
-fn pass(store: &dyn Store, session: usize, first: u64, count: u64, now_ms: u64) -> Outcome<Answer> {
-    match mirror(store, &page(session, first, count, now_ms)) {
-        Ok(answer) if answer.next >= first + count => Outcome::Done(Answer::Yes),
-        Ok(answer) => Outcome::Wrong(format!("only {} are held", answer.next)),
-        Err(error) if error.message.contains("is over") => {
-            // An earlier attempt may be in the archive: a host looks there.
-            match archived(store, &id_of(session)) {
-                Err(what) => Outcome::Again(what),
-                Ok(Some(lines)) if lines.len() as u64 >= first + count => {
-                    Outcome::Done(Answer::Yes)
-                }
-                Ok(_) => Outcome::Done(Answer::Over),
-            }
-        }
-        Err(error)
-            if ["pass those from", "end that one"]
-                .iter()
-                .any(|words| error.message.contains(words)) =>
-        {
-            Outcome::Done(Answer::TooEarly)
-        }
-        Err(error) if error.code == ErrorCode::Conflict => Outcome::Wrong(error.message),
-        Err(error) => Outcome::of(Err(error)),
-    }
-}
-
-fn say(store: &dyn Store, id: &str, now_ms: u64) -> Outcome<Answer> {
-    match append(store, &appending(id, now_ms)) {
-        Ok(_) => Outcome::Done(Answer::Yes),
-        Err(error) if error.message.contains("keeps itself") => Outcome::Done(Answer::Over),
-        Err(error) => Outcome::of(Err(error)),
-    }
-}
-
-fn reset(store: &dyn Store, to: usize, id: &str, now_ms: u64) -> Result<Outcome<Answer>, Error> {
-    for _ in 0..STEPS_MAX {
-        let begin = ResetBeginRequest {
-            home: home(),
-            session_key: KEY.to_owned(),
-            request_id: id.to_owned(),
-            session_id: Some(id_of(to)),
-            seed: String::new(),
-            now_ms,
-            utc_offset_minutes: 0,
-            keep_media: Vec::new(),
-            window_tokens: None,
-        };
-        let begun = reset_begin(store, &begin)?;
-        let step = match begun.step {
-            ResetStep::Commit => {
-                let commit = ResetCommitRequest {
-                    home: home(),
-                    session_key: KEY.to_owned(),
-                    request_id: begun.request_id,
-                    state: None,
-                };
-                reset_commit(store, &commit)?.step
-            }
-            step => step,
-        };
-        match step {
-            ResetStep::Done | ResetStep::Nothing => return Ok(Outcome::Done(Answer::Yes)),
-            ResetStep::Again | ResetStep::Commit => {}
-            ResetStep::Ask => return Ok(Outcome::Wrong("it asks nobody".to_owned())),
-        }
-    }
-    Ok(Outcome::Wrong(format!(
-        "a reset took over {STEPS_MAX} steps"
-    )))
 }
 
 impl Scenario for Mirrors {
@@ -423,13 +246,8 @@ impl Scenario for Mirrors {
                 count,
             } => pass(store, *session, *first, *count, now_ms),
             Operation::Append { id } => say(store, id, now_ms),
-            Operation::Commit { id } => self.commit(store, id, now_ms),
-            Operation::Reset { session, id } => match reset(store, session + 1, id, now_ms) {
-                Ok(outcome) => outcome,
-                // Somebody else has brought it to its end between two steps.
-                Err(error) if error.code == ErrorCode::NotFound => Outcome::Again(error.message),
-                Err(error) => Outcome::of(Err(error)),
-            },
+            Operation::Commit { id } => commit_ready(store, &self.beginning().ready, id, now_ms),
+            Operation::Reset { session, id } => reset(store, *session, id, now_ms),
         }
     }
 
@@ -466,6 +284,9 @@ impl Scenario for Mirrors {
                 model.appended.insert(id.clone());
                 true
             }
+            Operation::Reset { session, .. } if answer == Some(&Answer::TooEarly) => {
+                model.current < *session
+            }
             Operation::Reset { session, .. } => {
                 model.current = model.current.max(session + 1);
                 true
@@ -480,9 +301,10 @@ impl Scenario for Mirrors {
         let Some(state) = state(store)? else {
             return Ok(seen);
         };
-        seen.current = state.previous.len();
+        seen.current = number_of(&state.session_id);
         let sessions = state.previous.iter().chain([&state.session_id]);
-        for (number, session) in sessions.enumerate() {
+        for session in sessions {
+            let number = number_of(session);
             let late = late(store, session)?;
             let names: Vec<String> = match archived(store, session)? {
                 Some(lines) => lines.iter().map(|json| name_of(json)).collect(),
@@ -499,9 +321,6 @@ impl Scenario for Mirrors {
                     return Err(format!("something stands twice: {names:?}"));
                 }
                 continue;
-            }
-            if *session != id_of(number) {
-                return Err(format!("session {number} is {session}"));
             }
             seen.held[number] = names.len() as u64;
             let places = 0..names.len() as u64;

@@ -9,5 +9,6 @@ pub mod files;
 pub mod log;
 pub mod memory;
 pub mod mirror;
+pub mod mirror_host;
 pub mod session_reader;
 pub mod sessions;

@@ -178,21 +178,31 @@ impl Call<'_> {
         }
         let places = self.request.first..;
         let contents = lines.iter().map(|line| line.bytes.trim_ascii_end());
-        let mut others: BTreeMap<u64, &[u8]> = places.zip(contents).collect();
+        let mut unseen: BTreeMap<u64, &[u8]> = places.zip(contents).collect();
+        let mut other = None;
         back_to(live, self.request.first, held, |place, entry| {
-            if others.get(&place) == Some(&entry.content.as_slice()) {
-                others.remove(&place);
+            let line = unseen.remove(&place);
+            if line.is_some_and(|line| line != entry.content) {
+                other = Some(place);
             }
         })?;
-        let Some(place) = others.keys().next() else {
-            return Ok(());
-        };
-        Err(Error::invalid(format!(
-            "the message at place {place} of session {} is not the one that was passed before; nothing was written: \
-             what was passed stays as it is, and a conversation that was changed is a new session",
-            self.request.session_id
-        ))
-        .at(live.key()))
+        let session = &self.request.session_id;
+        match (other, unseen.keys().next()) {
+            (None, None) => Ok(()),
+            (Some(place), _) => Err(Error::invalid(format!(
+                "the message at place {place} of session {session} is not the one that was passed before; nothing was \
+                 written: what was passed stays as it is, and a conversation that was changed is a new session"
+            ))),
+            // Unless the session is over by now, and its log deleted.
+            (None, Some(place)) => Err(Error::new(
+                ErrorCode::Conflict,
+                format!(
+                    "the message at place {place} of session {session} is not in its log any more; nothing was \
+                     written: restore the log from a backup"
+                ),
+            )),
+        }
+        .map_err(|error| error.at(live.key()))
     }
 
     /// Count what is in the log up to this page's end and is not counted yet: each place once, whoever passed it

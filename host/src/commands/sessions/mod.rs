@@ -3,6 +3,8 @@
 
 mod append;
 mod look;
+mod mirror;
+mod pages;
 mod reset;
 mod survey;
 mod transcript;
@@ -53,6 +55,8 @@ impl Which {
 enum Action {
     /// Append messages, JSON on one line each; the first one begins a session
     Append(append::Append),
+    /// Pass the messages of a session that its host keeps itself, JSON on one line each
+    Mirror(mirror::Mirror),
     /// Print the newest messages of a live session
     History(look::History),
     /// Print what a model would be given now: the last summary, and what came after it
@@ -73,6 +77,7 @@ impl Sessions {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         match &self.action {
             Action::Append(append) => append.run(shared).await,
+            Action::Mirror(mirror) => mirror.run(shared).await,
             Action::History(history) => history.run(shared).await,
             Action::Context(look) => look.context(shared).await,
             Action::Status(status) => status.run(shared).await,

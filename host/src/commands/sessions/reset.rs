@@ -47,8 +47,11 @@ pub struct Reset {
     /// How far local time is from UTC, such as +01:00 or -330 (minutes) [default: UTC]
     #[arg(long, value_name = "OFFSET", value_parser = offset, allow_hyphen_values = true)]
     utc_offset: Option<i32>,
+    /// The id of the new session, a UUID, of a host that keeps its sessions itself (see `mirror`)
+    #[arg(long, value_name = "ID")]
+    session_id: Option<String>,
     /// Text that the id of the new session is made from, at least 16 characters [default: from the request id]
-    #[arg(long, value_name = "TEXT")]
+    #[arg(long, value_name = "TEXT", conflicts_with = "session_id")]
     seed: Option<String>,
     #[command(flatten)]
     id: RequestId,
@@ -116,6 +119,7 @@ impl Reset {
         let mut request = self.which.to_json();
         let mut id = self.id.or_new()?;
         let mut begin = request.clone();
+        begin["session-id"] = json!(self.session_id);
         begin["seed"] = json!(seed(self.seed.as_deref(), &id));
         begin["now-ms"] = json!(self.at.map_or_else(now_ms, Ok)?);
         begin["utc-offset-minutes"] = json!(self.utc_offset.unwrap_or(0));
