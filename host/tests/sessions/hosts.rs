@@ -19,7 +19,10 @@ pub fn own(place: &Place) -> anyhow::Result<()> {
     let says = |passed: usize, of: usize, has: usize| {
         format!("passed {passed} of {of} messages to {KEY}, session {OWN}, which has {has} now\n")
     };
-    ensure!(printed(0, 500, &[])? == says(500, 500, 500), "the first 500");
+    ensure!(
+        printed(0, 500, &[])? == says(500, 500, 500),
+        "the first 500"
+    );
     ensure!(printed(0, 600, &[])? == says(100, 600, 600), "it went on");
     ensure!(
         printed(590, 600, &["--first", "590"])? == says(0, 10, 600),
@@ -38,7 +41,11 @@ pub fn own(place: &Place) -> anyhow::Result<()> {
         7,
         &[OWN, NEXT, "reset-begin"],
     )?;
-    fails(&place.fed(&MIRROR, &said, &["--session-id", "x"])?, 2, &["UUID"])?;
+    fails(
+        &place.fed(&MIRROR, &said, &["--session-id", "x"])?,
+        2,
+        &["UUID"],
+    )?;
     fails(&place.append(&said[..1], &[])?, 7, &["mirror"])?;
 
     let compacted = place.json(

@@ -198,7 +198,7 @@ fn steps(store: &dyn Store, to: usize, id: &str, now_ms: u64) -> Result<Outcome<
             window_tokens: None,
         };
         let begun = reset_begin(store, &begin)?;
-        let step = match begun.step {
+        let answer = match begun.step {
             ResetStep::Commit => {
                 let commit = ResetCommitRequest {
                     home: home(),
@@ -206,14 +206,18 @@ fn steps(store: &dyn Store, to: usize, id: &str, now_ms: u64) -> Result<Outcome<
                     request_id: begun.request_id,
                     state: None,
                 };
-                reset_commit(store, &commit)?.step
+                reset_commit(store, &commit)?
             }
-            step => step,
+            _ => begun,
         };
-        match step {
-            ResetStep::Done | ResetStep::Nothing => return Ok(Outcome::Done(Answer::Yes)),
-            ResetStep::Again | ResetStep::Commit => {}
+        // It may have been another one's that was pending: then its own is to be begun yet.
+        let now = number_of(&answer.session_id.unwrap_or_default());
+        match answer.step {
+            ResetStep::Done | ResetStep::Nothing if now >= to => {
+                return Ok(Outcome::Done(Answer::Yes));
+            }
             ResetStep::Ask => return Ok(Outcome::Wrong("it asks nobody".to_owned())),
+            _ => {}
         }
     }
     Ok(Outcome::Wrong(format!(

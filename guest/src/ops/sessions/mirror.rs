@@ -143,9 +143,7 @@ impl Call<'_> {
                  {asked}, and pass this page again"
             )
         };
-        let mut error = Error::new(ErrorCode::Conflict, message).at(self.owner.state_key());
-        error.current = Some(now.clone());
-        Err(error)
+        Err(Error::new(ErrorCode::Conflict, message).at(self.owner.state_key()))
     }
 
     /// What of the page is not held yet, once the rest is known to be what is held.
@@ -166,9 +164,7 @@ impl Call<'_> {
              place {held} on first",
             self.request.session_id, self.request.first
         );
-        let mut error = Error::new(ErrorCode::Conflict, message).at(self.owner.state_key());
-        error.current = Some(held.to_string());
-        error
+        Error::new(ErrorCode::Conflict, message).at(self.owner.state_key())
     }
 
     /// That the log has these lines, which begin at the page's first place.
