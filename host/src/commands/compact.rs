@@ -117,6 +117,7 @@ struct Summary {
 struct Committed {
     part_key: String,
     removed_messages: u64,
+    first_kept_place: Option<u64>,
     memory_key: Option<String>,
 }
 
@@ -263,6 +264,11 @@ impl Compact {
         ];
         if let Some(memory) = &committed.memory_key {
             lines.push(format!("  memories  {}", plain(memory)));
+        }
+        if let Some(place) = committed.first_kept_place {
+            lines.push(format!(
+                "  kept      the summary, then the host's own messages from place {place} on"
+            ));
         }
         let text = summary
             .text

@@ -120,6 +120,14 @@ impl Scenario for Mirrors {
         self.name.to_owned()
     }
 
+    fn weight(&self) -> u64 {
+        match self.begin {
+            Begin::Own => 8,
+            Begin::Appends => 4,
+            Begin::Nothing | Begin::Ready => 1,
+        }
+    }
+
     fn store(&self) -> MemoryStore {
         MemoryStore::from_objects(self.appends, self.beginning().objects.clone())
     }
@@ -215,7 +223,6 @@ impl Scenario for Mirrors {
             Begin::Own => vec![
                 crossing(vec![], pass_of(0, 1, 2), pass_of(0, 0, 3)),
                 crossing(vec![], pass_of(0, 1, 2), reset_of(0, id("r"))),
-                crossing(vec![], reset_of(0, id("q")), reset_of(0, id("r"))),
             ],
             Begin::Appends => vec![crossing(
                 vec![],
