@@ -124,7 +124,8 @@ impl Scenario for Mirrors {
         match self.begin {
             Begin::Own => 8,
             Begin::Appends => 4,
-            Begin::Nothing | Begin::Ready => 1,
+            Begin::Nothing => 1,
+            Begin::Ready => 4,
         }
     }
 
