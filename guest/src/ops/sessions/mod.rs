@@ -5,6 +5,7 @@ mod append;
 mod archived;
 mod listing;
 pub mod live;
+pub mod parts;
 mod read;
 mod reset;
 pub mod state;
