@@ -112,7 +112,7 @@ pub fn under_compaction(owner: &Owner, pending: &PendingCompaction, left_ms: Opt
         || "begin again".to_owned(),
         |left_ms| {
             let seconds = left_ms.div_ceil(1_000);
-            format!("begin again in {seconds} seconds, when it counts as given up")
+            format!("begin again in {seconds} s, when it counts as given up")
         },
     );
     let message = format!(
