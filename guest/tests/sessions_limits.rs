@@ -131,18 +131,6 @@ fn the_context_of_a_model() {
                 assert!(error.message.contains("compact"), "{error}");
             }
         }
-        let bucket = Bucket::new(true);
-        let messages: Vec<String> = (0..CONTEXT_MESSAGES_MAX + over)
-            .map(|n| text(&n.to_string()))
-            .collect();
-        for (number, messages) in messages.chunks(LOG_APPEND_ENTRIES_MAX).enumerate() {
-            let id = format!("c{number}");
-            append(&bucket, &appending(&id, messages, NOW + number as u64)).unwrap();
-        }
-        match context(&bucket, &request) {
-            Ok(answer) => assert_eq!((answer.messages.len(), over), (CONTEXT_MESSAGES_MAX, 0)),
-            Err(error) => assert_eq!((error.code, over), (ErrorCode::TooLarge, 1)),
-        }
     }
 }
 
