@@ -162,7 +162,7 @@ pub const CONTEXT_BYTES_MAX: u64 = 16 << 20;
 pub const APPEND_SESSIONS_MAX: usize = 8;
 /// Sessions and archives in one page of a list; each is a request of a wave.
 pub const SESSIONS_PAGE_MAX: u32 = WAVE_REQUESTS_MAX as u32;
-/// Compressed bytes of archives without metadata that one page of a list counts.
+/// Compressed bytes of archives without metadata that one page of a list counts, unless a single one is larger.
 pub const SESSIONS_COUNTED_BYTES_MAX: u64 = 32 << 20;
 /// Pieces of an archive that one call of a reset makes, 14 MiB of messages; the next call goes on.
 pub const RESET_PIECES_PER_CALL: usize = 4;

@@ -34,6 +34,7 @@ use crate::scenarios::counter::Counter;
 use crate::scenarios::discard::Discards;
 use crate::scenarios::document::Document;
 use crate::scenarios::files::{Files, Renames};
+use crate::scenarios::given_up::GivenUp;
 use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
 use crate::scenarios::mirror::{self, Mirrors};
@@ -275,6 +276,13 @@ fn compactions(simulation: &mut Simulation) {
         appends: true,
         with_model: false,
     });
+    for (name, appends) in [("given-up", false), ("given-up-file", true)] {
+        simulation.correct(GivenUp(Compactions {
+            name,
+            appends,
+            with_model: false,
+        }));
+    }
 }
 
 impl Simulation {

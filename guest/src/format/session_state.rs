@@ -73,6 +73,8 @@ pub struct PendingReset {
     pub counters: Counters,
     /// Keys of media that are not deleted.
     pub keep_media: Vec<String>,
+    /// The part of a compaction that was given up, unless it comes to stand in the old log after all.
+    pub given_up_part_ms: Option<u64>,
     pub stage: ResetStage,
 }
 
@@ -243,6 +245,9 @@ impl Pending {
                 object.set("lastActivityMs", reset.last_activity_ms);
                 object.set_json("counters", reset.counters.render());
                 object.set("keepMedia", reset.keep_media.clone());
+                if let Some(part_ms) = reset.given_up_part_ms {
+                    object.set("givenUpPartMs", part_ms);
+                }
                 object.set("stage", reset.stage.name());
             }
             Self::Compaction(compaction) => {
@@ -278,6 +283,7 @@ fn pending_of(key: &str, json: &str) -> Result<Pending> {
             last_activity_ms: members.needed("lastActivityMs")?,
             counters: members.counters()?,
             keep_media: members.or_default("keepMedia")?,
+            given_up_part_ms: members.or_default("givenUpPartMs")?,
             stage: ResetStage::of_name(&stage).ok_or_else(unknown_stage)?,
         })),
         "compaction" => Ok(Pending::Compaction(PendingCompaction {

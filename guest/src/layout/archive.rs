@@ -78,6 +78,11 @@ impl ArchiveKeys {
     }
 }
 
+/// Where the pieces of all archives of a session lie.
+pub fn all_pieces_prefix(agent: &AgentId, session: &SessionId) -> String {
+    format!("agents/{agent}/sessions/{session}/pieces/")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

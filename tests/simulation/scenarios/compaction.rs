@@ -79,7 +79,7 @@ fn session() -> Session {
 }
 
 /// Turns of a working agent: a question, a call, its result, an answer.
-fn turns() -> Vec<String> {
+pub fn turns() -> Vec<String> {
     let turn = |number: usize| {
         let (call, result) = (format!("call{number}"), "out ".repeat(100));
         [
@@ -96,7 +96,7 @@ fn turns() -> Vec<String> {
     (0..TURNS).flat_map(turn).collect()
 }
 
-fn appending(id: &str, at_ms: u64, messages: Vec<String>) -> AppendRequest {
+pub fn appending(id: &str, at_ms: u64, messages: Vec<String>) -> AppendRequest {
     AppendRequest {
         home: home(),
         session_key: KEY.to_owned(),
@@ -152,7 +152,8 @@ impl Compactions {
         }
     }
 
-    fn commit(&self, store: &dyn Store, id: &str, now_ms: u64) -> Outcome<Answer> {
+    /// The commit by a host that was ready; the inner error is the message of the one that was quicker.
+    pub fn commit(&self, store: &dyn Store, id: &str, now_ms: u64) -> Outcome<Result<(), String>> {
         let request = CommitRequest {
             session: session(),
             state: self.beginning().ready.clone(),
@@ -162,12 +163,12 @@ impl Compactions {
         for _ in 0..CALLS_MAX {
             match commit(store, &request) {
                 Ok(answer) if answer.committed.is_none() => {}
-                Ok(_) => return Outcome::Done(Answer::Won),
+                Ok(_) => return Outcome::Done(Ok(())),
                 Err(error)
                     if error.code == ErrorCode::Conflict
                         && error.message.contains("begin again") =>
                 {
-                    return told(store, id, error.message);
+                    return Outcome::Done(Err(error.message));
                 }
                 Err(error) => return Outcome::of(Err(error)),
             }
@@ -186,9 +187,11 @@ fn told(store: &dyn Store, id: &str, why: String) -> Outcome<Answer> {
 }
 
 /// The archives of parts, each with the names in it.
-fn parts(store: &dyn Store) -> Result<Vec<Vec<String>>, String> {
+pub fn parts(store: &dyn Store) -> Result<Vec<Vec<String>>, String> {
     let keys = keys(store, "agents/hera/sessions/")?;
-    let parts = keys.iter().filter(|key| key.ends_with(".jsonl.gz"));
+    let parts = keys
+        .iter()
+        .filter(|key| key.ends_with(".jsonl.gz") && key.contains("-part"));
     let mut found = Vec::new();
     for key in parts {
         let session = key
@@ -274,7 +277,12 @@ impl Scenario for Compactions {
                 let request = appending(id, *at_ms, vec![says(id, None)]);
                 Outcome::of(append(store, &request).map(|_| Answer::Said))
             }
-            Operation::Commit { id } => self.commit(store, id, client.made_ms),
+            Operation::Commit { id } => match self.commit(store, id, client.made_ms) {
+                Outcome::Done(Ok(())) => Outcome::Done(Answer::Won),
+                Outcome::Done(Err(why)) => told(store, id, why),
+                Outcome::Again(what) => Outcome::Again(what),
+                Outcome::Wrong(what) => Outcome::Wrong(what),
+            },
         }
     }
 

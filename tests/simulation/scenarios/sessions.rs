@@ -3,16 +3,14 @@
 
 use std::collections::BTreeSet;
 
-use haversack_core::ops::sessions::{
-    AppendRequest, ResetBeginRequest, ResetCommitRequest, ResetResumeRequest, ResetStep,
-    StatusRequest, append, reset_begin, reset_commit, reset_resume, status,
-};
+use haversack_core::ops::sessions::{AppendRequest, StatusRequest, append, status};
 use haversack_core::store::Store;
-use haversack_core::types::{Error, ErrorCode};
+use haversack_core::types::Error;
 use haversack_host::store::faulty::Random;
 use haversack_host::store::memory::{Object, Objects};
 use haversack_host::store::{Condition, MemoryStore, check};
 
+use super::resetting;
 use super::session_reader::{
     KEY, SEED, Said, everything, given, home, keys, live, memories, says, state,
 };
@@ -22,8 +20,6 @@ use crate::scheduler::START_MS;
 /// Media that are never orphans by their age.
 const UPLOADED_MS: u64 = START_MS * 2;
 const CALLERS_MAX: usize = 3;
-/// Steps that a reset takes at most where nobody disturbs it.
-const STEPS_MAX: usize = 40;
 
 /// Appends and resets of one key.
 #[derive(Clone)]
@@ -88,53 +84,6 @@ fn say(store: &dyn Store, id: &str, at_ms: u64) -> Result<(), Error> {
 }
 
 impl Sessions {
-    /// From the begin to the end. Another one's reset that is pending is gone on with instead.
-    fn reset(&self, store: &dyn Store, id: &str) -> Result<Result<(), String>, Error> {
-        for _ in 0..STEPS_MAX {
-            let begin = ResetBeginRequest {
-                home: home(),
-                session_key: KEY.to_owned(),
-                request_id: id.to_owned(),
-                session_id: None,
-                seed: SEED.to_owned(),
-                now_ms: START_MS + 60_000,
-                utc_offset_minutes: 0,
-                keep_media: Vec::new(),
-                window_tokens: self.remembers.then_some(100_000),
-            };
-            let mut answer = reset_begin(store, &begin)?;
-            while answer.step == ResetStep::Ask {
-                let old = answer.archived_session_id.unwrap_or_default();
-                let resume = ResetResumeRequest {
-                    home: home(),
-                    session_key: KEY.to_owned(),
-                    request_id: answer.request_id,
-                    state: answer.state.unwrap_or_default(),
-                    reply: format!(
-                        "<summary>s</summary><memories>{}</memories>",
-                        remembered(&old)
-                    ),
-                };
-                answer = reset_resume(store, &resume)?;
-            }
-            while answer.step == ResetStep::Commit {
-                let commit = ResetCommitRequest {
-                    home: home(),
-                    session_key: KEY.to_owned(),
-                    request_id: answer.request_id,
-                    state: answer.state,
-                };
-                answer = reset_commit(store, &commit)?;
-            }
-            match answer.step {
-                ResetStep::Again => {}
-                ResetStep::Done | ResetStep::Nothing => return Ok(Ok(())),
-                other => return Ok(Err(format!("after the commit {other:?}"))),
-            }
-        }
-        Ok(Err(format!("a reset took over {STEPS_MAX} steps")))
-    }
-
     /// What holds at every moment.
     fn check(&self, store: &dyn Store, said: &Said) -> Result<(), String> {
         let mut seen = BTreeSet::new();
@@ -255,13 +204,15 @@ impl Scenario for Sessions {
     fn run(&self, store: &dyn Store, operation: &Operation, _: Client) -> Outcome<()> {
         match operation {
             Operation::Say { id, at_ms } => Outcome::of(say(store, id, *at_ms)),
-            Operation::Reset { id } => match self.reset(store, id) {
-                Ok(Ok(())) => Outcome::Done(()),
-                Ok(Err(what)) => Outcome::Wrong(what),
-                // Somebody else has brought it to its end between two steps.
-                Err(error) if error.code == ErrorCode::NotFound => Outcome::Again(error.message),
-                Err(error) => Outcome::of(Err(error)),
-            },
+            Operation::Reset { id } => {
+                let model: &dyn Fn(&str) -> String = &remembered;
+                resetting::run(
+                    store,
+                    id,
+                    START_MS + 60_000,
+                    self.remembers.then_some(model),
+                )
+            }
         }
     }
 

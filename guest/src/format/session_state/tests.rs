@@ -33,6 +33,7 @@ fn what_is_written_is_read() {
         last_activity_ms: 8,
         counters: full().counters,
         keep_media: vec!["m".to_owned()],
+        given_up_part_ms: Some(6),
         stage: ResetStage::Archived,
     });
     let compaction = Pending::Compaction(PendingCompaction {

@@ -22,6 +22,11 @@ text_field!(
 );
 
 impl ArchiveName {
+    /// The timestamp of a part; none of the session's own archive.
+    pub fn part_ms(&self) -> Option<u64> {
+        self.0.strip_prefix("part")?.parse().ok()
+    }
+
     /// Of a session's reset.
     pub fn whole() -> Self {
         Self("archive".to_owned())

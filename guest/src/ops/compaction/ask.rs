@@ -18,7 +18,7 @@ use crate::store::{BodyKind, GetRequest, Metered, Range, Store};
 use crate::transform::compaction::chunk::{Chunk, Position as At, next_chunk};
 use crate::transform::compaction::render::LeftOut;
 use crate::transform::compaction::reply::{Reply as Parsed, parse};
-use crate::transform::compaction::request::{Ask, request};
+use crate::transform::compaction::request::{Ask, Occasion, request};
 use crate::transform::compaction::tiers::plain_summary;
 use crate::transform::compaction::{Facts, Tier as Kind};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
@@ -195,6 +195,7 @@ fn question(
     let memories = memories_of_the_day(store, state)?;
     let asked = request(
         &Ask {
+            occasion: Occasion::Compaction,
             previous_summary: state.summary.as_deref(),
             memories_of_the_day: memories.as_deref(),
             conversation: &chunk.text,

@@ -5,9 +5,8 @@ use super::conversation::{Conversation, fold_all, log_of};
 use super::state::{Done, FORMAT, Mark, Removed, State, bounded_summary};
 use super::{BeginRequest, Conditions, Next, Step, Tier, Verdict};
 use crate::format::session_state::{PendingCompaction, SessionState};
-use crate::limits::COMPACTION_LEASE_MS;
 use crate::ops::moment;
-use crate::ops::sessions::state::{Owner, load};
+use crate::ops::sessions::state::{Owner, check_given_up, load};
 use crate::protocol::log::Position;
 use crate::store::{Metered, Store};
 use crate::transform::compaction::cut::cut;
@@ -143,28 +142,6 @@ fn unpublished<'s>(
     let published = conversation.last.as_ref().map(|last| last.part_ms);
     let pending = record.pending_compaction();
     pending.filter(|pending| Some(pending.part_ms) != published)
-}
-
-/// Refuse while its host may still be at it.
-pub fn check_given_up(owner: &Owner, pending: &PendingCompaction, now_ms: u64) -> Result<()> {
-    let until_ms = pending.at_ms.saturating_add(COMPACTION_LEASE_MS);
-    if now_ms >= until_ms {
-        return Ok(());
-    }
-    let left_ms = until_ms - now_ms;
-    let mut error = Error::new(
-        ErrorCode::Conflict,
-        format!(
-            "a compaction of {} is being committed under the request {}; repeat that one, or begin again in {} \
-             seconds, when it counts as given up",
-            owner.key,
-            pending.request_id,
-            left_ms.div_ceil(1_000)
-        ),
-    )
-    .at(owner.state_key());
-    error.retry_after_ms = u32::try_from(left_ms).ok();
-    Err(error)
 }
 
 pub fn under_reset(owner: &Owner) -> Error {

@@ -2,7 +2,7 @@
 //! finds what an earlier call under the same request did, so the sequence may stop after any write.
 
 use super::ask::another_session;
-use super::begin::{check_given_up, under_reset};
+use super::begin::under_reset;
 use super::conversation::log_of;
 use super::part::{Part, changed};
 use super::state::State;
@@ -14,7 +14,8 @@ use crate::layout::gsv::{EpochMs, Place, SessionId};
 use crate::limits::{COMPACTION_PAGE_BYTES, COMPACTION_PIECES_MAX, LOG_PAGE_ENTRIES_MAX};
 use crate::ops::memory;
 use crate::ops::moment;
-use crate::ops::sessions::state::{Owner, change, require, step_id};
+use crate::ops::sessions::parts;
+use crate::ops::sessions::state::{Owner, change, check_given_up, require, step_id};
 use crate::protocol::archive::{Progress, Target, Totals, archive};
 use crate::protocol::log::{Log, NewEntry, ReadOptions};
 use crate::protocol::request::RequestId;
@@ -44,7 +45,12 @@ pub fn commit(store: &dyn Store, request: &CommitRequest) -> Result<CommitAnswer
         state,
     };
     let mut problems = Vec::new();
-    let committed = commit.run(&mut problems)?;
+    let run = commit.run(&mut problems);
+    if matches!(&run, Err(error) if error.code == ErrorCode::Conflict) {
+        // After a reset that did not wait, what this call has archived is in the session's archive too.
+        parts::delete_unpublished(&metered, &commit.owner.agent, &commit.session()?)?;
+    }
+    let committed = run?;
     Ok(CommitAnswer {
         committed,
         problems,

@@ -59,6 +59,10 @@ pub fn bring(
         .iter()
         .filter_map(|entry| message_in(&entry.bytes))
         .collect();
+    if messages.is_empty() {
+        // The summary of a compaction that was too late: its messages are where they were.
+        return Ok(());
+    }
     let call = Call {
         store,
         owner,

@@ -203,8 +203,9 @@ impl Call<'_> {
     /// Count what is in an archive whose metadata do not say.
     fn count(&mut self, item: &mut SessionItem) -> Result<()> {
         item.counts_from = CountsFrom::Unknown;
-        self.counted_bytes = self.counted_bytes.saturating_add(item.size_bytes);
-        if self.counted_bytes > SESSIONS_COUNTED_BYTES_MAX {
+        let before = self.counted_bytes;
+        self.counted_bytes = before.saturating_add(item.size_bytes);
+        if before > 0 && self.counted_bytes > SESSIONS_COUNTED_BYTES_MAX {
             let message = format!(
                 "its metadata are gone, and a page of the list counts {SESSIONS_COUNTED_BYTES_MAX} bytes: list \
                  fewer at once"

@@ -34,6 +34,8 @@ pub struct LiveMessage {
 pub struct Standing {
     /// The message that stands for the rest.
     pub summary: Option<String>,
+    /// The part that the rest is in.
+    pub part_ms: Option<u64>,
     /// The first kept line: at or behind this place, by its id. None is the beginning.
     pub from: Option<(Position, String)>,
 }
@@ -125,6 +127,7 @@ impl<'a> Live<'a> {
                     }) = parse(&entry.content)
                 {
                     standing.summary = Some(summary_line(&compaction));
+                    standing.part_ms = Some(compaction.part_ms);
                     wanted = Some(compaction.first_kept.unwrap_or_else(|| id.into_owned()));
                 }
                 let found = wanted

@@ -6,6 +6,7 @@ mod archived;
 mod listing;
 pub mod live;
 mod mirror;
+pub mod parts;
 mod read;
 mod reset;
 pub mod state;

@@ -33,6 +33,9 @@ pub fn history(store: &dyn Store, request: &HistoryRequest) -> Result<HistoryAns
     };
     let live = Live::of(&store, &owner, &session_id)?;
     let page = live.page(count, LOG_PAGE_BYTES_MAX, request.before.clone())?;
+    if page.entries.is_empty() && request.before.is_none() {
+        return Err(no_log(&live));
+    }
     let mut problems = page.problems;
     let messages = page.entries.iter();
     let messages = messages.filter_map(|entry| message_of(live.key(), entry, &mut problems));
@@ -44,6 +47,16 @@ pub fn history(store: &dyn Store, request: &HistoryRequest) -> Result<HistoryAns
         problems,
         cost: store.cost(),
     })
+}
+
+/// Even a session without messages has a first line.
+fn no_log(live: &Live<'_>) -> Error {
+    Error::not_found(format!(
+        "session {} has no live log: either there is no such session, or it was reset, and then `transcript` has \
+         its messages",
+        live.session_id
+    ))
+    .at(live.key())
 }
 
 impl From<LiveMessage> for SessionMessage {

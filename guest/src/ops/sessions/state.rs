@@ -5,16 +5,16 @@ use sha2::{Digest, Sha256};
 use uuid::Builder;
 
 use crate::format::live_log::{SessionLines, open_id, open_line};
-use crate::format::session_state::SessionState;
+use crate::format::session_state::{PendingCompaction, SessionState};
 use crate::layout::gsv::{AgentId, EncodedSessionKey, Place, SessionId, SessionKey};
 use crate::layout::log::LogKeys;
-use crate::limits::SEED_CHARACTERS_MIN;
+use crate::limits::{COMPACTION_LEASE_MS, SEED_CHARACTERS_MIN};
 use crate::ops::load;
 use crate::protocol::document::{Change, Current, edit};
 use crate::protocol::log::{Log, NewEntry};
 use crate::protocol::request::RequestId;
 use crate::store::{Answer, BodyKind, GetRequest, Metered, Range, Request, StoreResult};
-use crate::types::{Error, Home, Result};
+use crate::types::{Error, ErrorCode, Home, Result};
 
 const CONTENT_TYPE: &str = "application/json";
 
@@ -95,6 +95,33 @@ impl Owner {
 /// The state of a session key; none when it has no session yet.
 pub fn load(store: &Metered<'_>, owner: &Owner) -> Result<Option<SessionState>> {
     owner.read(store.read(vec![owner.request()])?.into_iter().next())
+}
+
+/// Refuse while the host of a compaction that nobody has published may still be at it.
+pub fn check_given_up(owner: &Owner, pending: &PendingCompaction, now_ms: u64) -> Result<()> {
+    let until_ms = pending.at_ms.saturating_add(COMPACTION_LEASE_MS);
+    match until_ms.checked_sub(now_ms) {
+        None | Some(0) => Ok(()),
+        left_ms => Err(under_compaction(owner, pending, left_ms)),
+    }
+}
+
+/// `conflict`: a compaction is pending, and counts as given up after `left_ms`.
+pub fn under_compaction(owner: &Owner, pending: &PendingCompaction, left_ms: Option<u64>) -> Error {
+    let when = left_ms.map_or_else(
+        || "begin again".to_owned(),
+        |left_ms| {
+            let seconds = left_ms.div_ceil(1_000);
+            format!("begin again in {seconds} s, when it counts as given up")
+        },
+    );
+    let message = format!(
+        "a compaction of {} is being committed under the request {}; repeat that one, or {when}",
+        owner.key, pending.request_id
+    );
+    let mut error = Error::new(ErrorCode::Conflict, message).at(owner.state_key());
+    error.retry_after_ms = left_ms.and_then(|left_ms| u32::try_from(left_ms).ok());
+    error
 }
 
 /// As [`load`]; `not-found` when there is no session yet.

@@ -5,14 +5,15 @@
 use std::ops::ControlFlow;
 
 use super::archived::{each_line, message_line_of};
+use super::parts;
 use super::{TranscriptAnswer, TranscriptMessage, TranscriptRequest};
 use crate::format::message::Message;
 use crate::layout::archive::ArchiveKeys;
-use crate::layout::gsv::{AgentId, Place, SessionId, session_parts_prefix};
+use crate::layout::gsv::{AgentId, SessionId};
 use crate::limits::{TRANSCRIPT_BYTES_MAX, TRANSCRIPT_MESSAGES_MAX};
 use crate::store::{Metered, Store};
 use crate::transform::compaction::summary;
-use crate::types::{Error, Problem, ProblemKind, Result};
+use crate::types::{Error, Result};
 
 pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<TranscriptAnswer> {
     let store = Metered::new(store);
@@ -27,7 +28,7 @@ pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<Tran
     let mut problems = Vec::new();
     let mut objects = Vec::new();
     if request.parts {
-        objects = parts_of(&store, &agent, &session, &mut problems)?;
+        objects = parts::list(&store, &agent, &session, &mut problems)?;
     }
     let archive = ArchiveKeys::of_session(&agent, &session)
         .archive()
@@ -112,34 +113,6 @@ impl Page {
             is_summary,
         });
     }
-}
-
-/// The parts of a session, in the order of their timestamps.
-fn parts_of(
-    store: &Metered<'_>,
-    agent: &AgentId,
-    session: &SessionId,
-    problems: &mut Vec<Problem>,
-) -> Result<Vec<(u64, String)>> {
-    let prefix = session_parts_prefix(agent, session);
-    let mut parts = Vec::new();
-    store.each_page(&prefix, |listing| {
-        for entry in listing.entries {
-            match Place::parse(&entry.key) {
-                Some(Place::ArchivePart { timestamp, .. }) => {
-                    parts.push((timestamp.get(), entry.key))
-                }
-                _ => problems.push(Problem::new(
-                    ProblemKind::Skipped,
-                    entry.key,
-                    "is no part of a session; it is left alone",
-                )),
-            }
-        }
-        Ok(())
-    })?;
-    parts.sort_unstable();
-    Ok(parts)
 }
 
 /// Behind which line of which object a page ended.

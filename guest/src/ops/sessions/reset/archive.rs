@@ -1,6 +1,6 @@
 //! S2: the old session's messages as they stand, in one archive, verified.
 
-use super::{Call, set_stage};
+use super::{Call, given_up, set_stage};
 use crate::format::live_log::{What, parse};
 use crate::format::session_state::{PendingReset, ResetStage};
 use crate::layout::archive::ArchiveKeys;
@@ -9,10 +9,10 @@ use crate::limits::{ARCHIVE_PIECE_RAW_BYTES_MAX, REQUESTS_REMEMBERED, RESET_PIEC
 use crate::ops::sessions::append::closing;
 use crate::ops::sessions::live::{Live, Standing};
 use crate::ops::sessions::state::{self, Owner};
-use crate::protocol::archive::{Progress, RawSource, Run, Target, Totals, archive as make};
+use crate::protocol::archive::{self as protocol, Progress, RawSource, Run, Target, Totals};
 use crate::protocol::log::{Closed, Forward, ForwardEntry, Position};
 use crate::protocol::request::RequestId;
-use crate::store::metadatum;
+use crate::store::{Metered, metadatum};
 use crate::types::{Error, ErrorCode, Result};
 
 /// What archives are.
@@ -28,7 +28,8 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
     if live.log().close(&closing(&id))? == Closed::Closed
         && let Some(forward) = Forward::of(live.log())?
     {
-        let mut source = StandingMessages::of(forward, live.standing()?);
+        let standing = live.standing()?;
+        let mut source = StandingMessages::of(forward, standing.clone());
         let keys = ArchiveKeys::of_session(&owner.agent, &SessionId::parse(&reset.old)?);
         let metadata = |totals: &Totals| metadata_of(call, owner, totals);
         let target = Target {
@@ -37,10 +38,13 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
             origin: &reset.request_id,
             metadata: &metadata,
         };
-        match make(call.store, &target, &mut source, RESET_PIECES_PER_CALL)? {
+        match protocol::archive(call.store, &target, &mut source, RESET_PIECES_PER_CALL)? {
             Progress::More { .. } => return Ok(false),
             Progress::Nothing => {}
-            Progress::Done(_) => found = true,
+            Progress::Done(_) => {
+                found = true;
+                given_up::drop_part(call, owner, &standing)?;
+            }
         }
         requests = newest_requests(&live)?;
     }
@@ -57,6 +61,12 @@ pub fn archive(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
     set_stage(call.store, owner, &reset, ResetStage::Archived, requests)?;
     call.reset.stage = ResetStage::Archived;
     Ok(true)
+}
+
+/// What a call that was overtaken by another one had staged.
+pub fn clear(store: &Metered<'_>, owner: &Owner, session_id: &str) -> Result<()> {
+    let session = SessionId::parse(session_id)?;
+    protocol::clear(store, &ArchiveKeys::of_session(&owner.agent, &session))
 }
 
 /// Messages were counted, and none is there: nothing may be deleted.

@@ -18,7 +18,7 @@ use crate::protocol::log::{Forward, Position};
 use crate::store::{BodyKind, GetRequest, Range};
 use crate::transform::compaction::chunk::{Position as ChunkPosition, next_chunk};
 use crate::transform::compaction::reply;
-use crate::transform::compaction::request::{Ask, request};
+use crate::transform::compaction::request::{Ask, Occasion, request};
 use crate::transform::compaction::{Tier, Window};
 use crate::types::{Error, Problem, ProblemKind, Result};
 
@@ -99,6 +99,7 @@ fn ask(call: &mut Call<'_>, owner: &Owner, mut conversation: Conversation) -> Re
             let memories = of_the_day(call, owner, conversation.utc_offset_minutes)?;
             let question = request(
                 &Ask {
+                    occasion: Occasion::Reset,
                     previous_summary: conversation.summary.as_deref(),
                     memories_of_the_day: memories.as_deref(),
                     conversation: &text,

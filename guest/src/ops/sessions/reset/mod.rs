@@ -11,6 +11,7 @@
 //! | S6 | nothing is pending | `pending` is null |
 
 mod archive;
+mod given_up;
 mod media;
 mod memories;
 mod sweep;
@@ -40,7 +41,7 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
     let Some(state) = state::load(&store, &owner)? else {
         return Ok(Call::idle(&store, &id, None).answer(ResetStep::Nothing));
     };
-    let state = match begun(&state, &id, &new)? {
+    let state = match begun(&state, &id, &new) {
         Some(answer) => return done(&store, &owner, &id, &state, &answer),
         None if state.pending_reset().is_some() => state,
         None if state.session_id == new || state.previous.contains(&new) => {
@@ -54,12 +55,14 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
                 return Ok(Call::idle(&store, &id, Some(&state)).answer(ResetStep::Nothing));
             }
             let last_ms = state.updated_ms.max(newest.ms.unwrap_or_default());
+            let found = given_up::find(&owner, &state, &live, request.now_ms)?;
             open_log(&store, &owner, &new, &id)?;
             let changed = change(&store, &owner, &id, |state| {
-                close_first(state, &id, &new, request, last_ms)
+                let given_up_part_ms = given_up::end(&owner, state, found.as_ref())?;
+                close_first(state, &id, &new, request, last_ms, given_up_part_ms)
             })?;
             if changed.repeat
-                && let Some(old) = begun(&changed.state, &id, &new)?
+                && let Some(old) = begun(&changed.state, &id, &new)
             {
                 return done(&store, &owner, &id, &changed.state, &old);
             }
@@ -86,26 +89,17 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
 }
 
 /// The old session of a reset that ran under this id and is over; none when it did not begin yet or goes on.
-fn begun(state: &SessionState, id: &RequestId, new: &str) -> Result<Option<String>> {
-    if let Some(Pending::Compaction(compaction)) = &state.pending {
-        return Err(Error::new(
-            ErrorCode::Conflict,
-            format!(
-                "a compaction of this session is pending under request id {:?}; commit it, then reset",
-                compaction.request_id
-            ),
-        ));
-    }
+fn begun(state: &SessionState, id: &RequestId, new: &str) -> Option<String> {
     if state
         .pending_reset()
         .is_some_and(|reset| reset.request_id == id.as_str())
     {
-        return Ok(None);
+        return None;
     }
     let sessions: Vec<&String> = state.previous.iter().chain([&state.session_id]).collect();
     let at = sessions.iter().position(|session| *session == new);
     let before = at.and_then(|at| sessions.get(at.checked_sub(1)?).copied());
-    Ok(before.filter(|_| state.pending.is_none()).cloned())
+    before.filter(|_| state.pending_reset().is_none()).cloned()
 }
 
 fn not_new(owner: &Owner, session_id: &str) -> Error {
@@ -123,8 +117,9 @@ fn close_first(
     new: &str,
     request: &ResetBeginRequest,
     last_activity_ms: u64,
+    given_up_part_ms: Option<u64>,
 ) -> Result<()> {
-    if state.pending.is_some() || begun(state, id, new)?.is_some() {
+    if state.pending.is_some() || begun(state, id, new).is_some() {
         return Ok(());
     }
     let old = std::mem::replace(&mut state.session_id, new.to_owned());
@@ -136,6 +131,7 @@ fn close_first(
         last_activity_ms,
         counters: state.counters,
         keep_media: request.keep_media.clone(),
+        given_up_part_ms,
         stage: ResetStage::Begun,
     }));
     state.previous.push(old);
@@ -224,6 +220,7 @@ fn done(
     if !old.is_empty() {
         old.clone_into(&mut call.reset.old);
         call.learn_archive(owner)?;
+        archive::clear(store, owner, old)?;
     }
     Ok(call.answer(ResetStep::Done))
 }
@@ -320,6 +317,7 @@ impl<'a> Call<'a> {
                 last_activity_ms: 0,
                 counters: Counters::default(),
                 keep_media: Vec::new(),
+                given_up_part_ms: None,
                 stage: ResetStage::Begun,
             },
         )
