@@ -289,7 +289,7 @@ fn facts_from(part: &Part<'_>, position: &str) -> Result<Vec<Facts>> {
         let read = part.lines(from, COMPACTION_PIECE_BYTES)?;
         for line in read.lines.iter().filter_map(Line::message) {
             if let Ok(message) = Message::parse(line) {
-                facts.push(Facts::of(&message, 0));
+                facts.push(Facts::of(&message));
             }
         }
         at = read.next;

@@ -133,7 +133,7 @@ impl Conversation {
         match Message::parse(line) {
             Ok(message) => {
                 self.leading_summary = summary::text_of(&message).map(str::to_owned);
-                self.facts.push(Facts::of(&message, 0));
+                self.facts.push(Facts::of(&message));
                 self.places.push(Place {
                     id: entry.id.clone(),
                     position: entry.position,
@@ -167,7 +167,7 @@ impl Conversation {
         if let Some(last) = &self.last {
             let line = summary::message_line(&last.summary, last.part_ms);
             if let Ok(message) = Message::parse(&line) {
-                self.facts.push(Facts::of(&message, 0));
+                self.facts.push(Facts::of(&message));
             }
         }
         self.facts.reverse();

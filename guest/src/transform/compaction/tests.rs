@@ -45,7 +45,7 @@ pub fn facts_of(lines: &[String]) -> Vec<Facts> {
     assert_eq!(log.faults, []);
     let entries = log.entries.iter();
     entries
-        .map(|entry| Facts::of(&entry.message, entry.offset_bytes as u64))
+        .map(|entry| Facts::of(&entry.message))
         .collect()
 }
 
