@@ -209,7 +209,11 @@ impl Bench {
                         "begin on {messages} messages, {}, {}: component {component} ms ({:.2} µs a message), \
                          native core {core} ms; ratio {:.2}; {} MiB of memory",
                         kind(appends),
-                        if with_model { "with a model" } else { "without a model" },
+                        if with_model {
+                            "with a model"
+                        } else {
+                            "without a model"
+                        },
                         component as f64 * 1_000.0 / messages as f64,
                         median(ratios),
                         memory_bytes >> 20
@@ -334,11 +338,7 @@ impl Bench {
 }
 
 /// Print what calls took; the cost is the last one's.
-fn told<'t, T: 't>(
-    what: &str,
-    calls: impl IntoIterator<Item = &'t Taken<T>>,
-    cost: types::Cost,
-) {
+fn told<'t, T: 't>(what: &str, calls: impl IntoIterator<Item = &'t Taken<T>>, cost: types::Cost) {
     let (mut count, mut all, mut longest, mut most_bytes) = (0, Duration::ZERO, Duration::ZERO, 0);
     for taken in calls {
         count += 1;
@@ -400,7 +400,11 @@ fn core_begin(with_model: bool) -> core_compaction::BeginRequest {
 }
 
 fn kind(appends: bool) -> &'static str {
-    if appends { "one file" } else { "segments and pieces" }
+    if appends {
+        "one file"
+    } else {
+        "segments and pieces"
+    }
 }
 
 fn ratio(one: Duration, other: Duration) -> f64 {

@@ -50,7 +50,10 @@ impl Host {
         let mut request = json!(long_session::session());
         let members = more.as_object().expect("members").clone();
         request.as_object_mut().expect("members").extend(members);
-        self.call(&format!("sessions.{function}"), &json!({ "request": request }))
+        self.call(
+            &format!("sessions.{function}"),
+            &json!({ "request": request }),
+        )
     }
 
     fn append(&self, request_id: &str) -> Value {
@@ -146,14 +149,24 @@ fn a_whole_life(bytes: u64) {
     let done = host.session("reset-commit", json!({ "request-id": "reset-1" }));
     assert_eq!(done["step"], "done");
     let session_id = done["archived-session-id"].clone();
-    let mut pages = json!({ "home": long_session::session().home, "session-id": session_id, "parts": true });
+    let mut pages =
+        json!({ "home": long_session::session().home, "session-id": session_id, "parts": true });
     let first = host.call("sessions.transcript", &json!({ "request": pages }));
     assert!(first["next"].is_string());
     // Inside the archive, behind the whole part.
     pages["cursor"] = json!(format!("{}.1", u64::MAX));
     let last = host.call("sessions.transcript", &json!({ "request": pages }));
-    let newest = last["messages"].as_array().expect("messages").last().cloned();
-    assert!(newest.expect("a message")["json"].as_str().expect("json").contains("And now?"));
+    let newest = last["messages"]
+        .as_array()
+        .expect("messages")
+        .last()
+        .cloned();
+    assert!(
+        newest.expect("a message")["json"]
+            .as_str()
+            .expect("json")
+            .contains("And now?")
+    );
 }
 
 #[test]

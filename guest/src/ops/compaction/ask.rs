@@ -219,7 +219,7 @@ fn question(
 }
 
 fn message_of(line: &Line) -> Option<(Position, &str)> {
-    line.message().map(|message| (line.position, message))
+    line.message().map(|message| (line.position, message.line))
 }
 
 /// Where the question after this chunk begins.
@@ -287,11 +287,8 @@ fn facts_from(part: &Part<'_>, position: &str) -> Result<Vec<Facts>> {
     let mut at = Some(Position::parse(position)?);
     while let Some(from) = at {
         let read = part.lines(from, COMPACTION_PIECE_BYTES)?;
-        for line in read.lines.iter().filter_map(Line::message) {
-            if let Ok(message) = Message::parse(line) {
-                facts.push(Facts::of(&message));
-            }
-        }
+        let messages = read.lines.iter().filter_map(Line::message);
+        facts.extend(messages.map(|message| Facts::of(&message)));
         at = read.next;
     }
     Ok(facts)

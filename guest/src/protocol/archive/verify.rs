@@ -2,6 +2,7 @@
 
 use super::{Archived, Totals};
 use crate::format::gzip::Decoder;
+use crate::format::jsonl::count_ends;
 use crate::limits::{ARCHIVE_READ_BYTES, ARCHIVE_STEP_RAW_BYTES};
 use crate::store::{BodyKind, GetRequest, Metered, Range};
 use crate::types::{Error, ErrorCode, Result};
@@ -31,7 +32,7 @@ pub fn read_back(store: &Metered<'_>, key: &str, expected: &Totals) -> Result<Ar
         loop {
             let progress = decoder.feed(rest, &mut raw);
             let written = raw.get(..progress.written_bytes).unwrap_or_default();
-            found.entries += written.iter().filter(|byte| **byte == b'\n').count() as u64;
+            found.entries += count_ends(written);
             last = written.last().copied().unwrap_or(last);
             rest = rest.get(progress.consumed_bytes..).unwrap_or_default();
             if rest.is_empty() && progress.written_bytes < raw.len() {
