@@ -288,7 +288,12 @@ fn facts_from(part: &Part<'_>, position: &str) -> Result<Vec<Facts>> {
     while let Some(from) = at {
         let read = part.lines(from, COMPACTION_PIECE_BYTES)?;
         let messages = read.lines.iter().filter_map(Line::message);
-        facts.extend(messages.map(|message| Facts::of(&message)));
+        facts.extend(messages.map(|message| Facts {
+            // A summary without a model counts messages, whatever they call.
+            calls: Vec::new(),
+            answers: None,
+            ..Facts::of(&message)
+        }));
         at = read.next;
     }
     Ok(facts)
