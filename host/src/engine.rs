@@ -111,8 +111,16 @@ pub struct Engine {
 /// What an instance's store holds: the host's side of one call.
 pub struct Context {
     imports: Imports,
+    memory_bytes: usize,
     memory_bytes_max: usize,
     memory_refused: bool,
+}
+
+impl Context {
+    /// Linear memory of the instance so far. It never shrinks, so this is also the most that the call needed.
+    pub fn memory_bytes(&self) -> usize {
+        self.memory_bytes
+    }
 }
 
 impl ResourceLimiter for Context {
@@ -124,6 +132,9 @@ impl ResourceLimiter for Context {
     ) -> wasmtime::Result<bool> {
         let allowed = wanted <= self.memory_bytes_max;
         self.memory_refused |= !allowed;
+        if allowed {
+            self.memory_bytes = wanted;
+        }
         Ok(allowed)
     }
 
@@ -275,6 +286,7 @@ impl Engine {
     fn context(&self, store: Arc<dyn BlobStore>) -> Store<Context> {
         let context = Context {
             imports: Imports::new(store),
+            memory_bytes: 0,
             memory_bytes_max: self.options.memory_bytes_max,
             memory_refused: false,
         };

@@ -35,6 +35,11 @@ pub trait EntryFormat {
     /// Joined, their bytes are the piece, but for blank lines.
     fn entries<'a>(&self, piece: &'a [u8]) -> Vec<Entry<'a>>;
 
+    /// How many entries that is.
+    fn count(&self, piece: &[u8]) -> usize {
+        self.entries(piece).len()
+    }
+
     /// What has to be written behind `end`, the last bytes of a log, so that an entry can follow.
     fn separator(&self, end: &[u8]) -> &'static [u8];
 
@@ -65,11 +70,11 @@ impl EntryFormat for JsonLines {
     }
 
     fn entries<'a>(&self, piece: &'a [u8]) -> Vec<Entry<'a>> {
-        let lines = piece.split_inclusive(|byte| *byte == b'\n');
-        lines
-            .filter(|line| !line.trim_ascii().is_empty())
-            .map(entry)
-            .collect()
+        written_lines(piece).map(entry).collect()
+    }
+
+    fn count(&self, piece: &[u8]) -> usize {
+        written_lines(piece).count()
     }
 
     fn separator(&self, end: &[u8]) -> &'static [u8] {
@@ -78,6 +83,12 @@ impl EntryFormat for JsonLines {
             Some(_) => b"\n",
         }
     }
+}
+
+/// Lines that are not blank, with their ends.
+fn written_lines(piece: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let lines = piece.split_inclusive(|byte| *byte == b'\n');
+    lines.filter(|line| !line.trim_ascii().is_empty())
 }
 
 /// The members that matter here; a value of any type, because real logs hold any.
@@ -106,10 +117,11 @@ fn entry(line: &[u8]) -> Entry<'_> {
             problem: Some(problem),
         };
     };
-    let inner = parsed
-        .message
-        .and_then(|message| serde_json::from_str::<Identified<'_>>(message.get()).ok());
-    let id = parsed.id.or(inner.and_then(|inner| inner.id));
+    let inner = || {
+        let message = parsed.message?.get();
+        serde_json::from_str::<Identified<'_>>(message).ok()?.id
+    };
+    let id = parsed.id.or_else(inner);
     Entry {
         bytes: line,
         id: id

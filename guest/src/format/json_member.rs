@@ -213,16 +213,13 @@ fn pointer_of(names: &[String]) -> String {
 /// Refuse JSON that nests too deep, `outside` levels around it included.
 pub(super) fn check_depth(what: &str, json: &str, outside: usize) -> Result<()> {
     let mut depth = outside;
-    let mut bytes = json.bytes();
-    let mut in_string = false;
-    while let Some(byte) = bytes.next() {
+    let mut rest = json.as_bytes();
+    while let Some((byte, behind)) = rest.split_first() {
+        rest = behind;
         match byte {
-            b'\\' if in_string => {
-                bytes.next();
-            }
-            b'"' => in_string = !in_string,
-            b'{' | b'[' if !in_string => depth += 1,
-            b'}' | b']' if !in_string => depth = depth.saturating_sub(1),
+            b'"' => rest = behind_string(rest),
+            b'{' | b'[' => depth += 1,
+            b'}' | b']' => depth = depth.saturating_sub(1),
             _ => {}
         }
         if depth > JSON_DEPTH_MAX {
@@ -232,6 +229,36 @@ pub(super) fn check_depth(what: &str, json: &str, outside: usize) -> Result<()> 
         }
     }
     Ok(())
+}
+
+/// What stands behind the string in which `rest` begins. Eight bytes at once, because messages are mostly strings.
+fn behind_string(mut rest: &[u8]) -> &[u8] {
+    loop {
+        let (words, _) = rest.as_chunks::<8>();
+        let plain = words.iter().take_while(|word| is_plain(**word)).count() * 8;
+        rest = rest.get(plain..).unwrap_or_default();
+        let end = rest.iter().position(|byte| matches!(byte, b'"' | b'\\'));
+        let Some(end) = end else {
+            return &[];
+        };
+        let escapes = rest.get(end) == Some(&b'\\');
+        let behind = end + 1 + usize::from(escapes);
+        rest = rest.get(behind..).unwrap_or_default();
+        if !escapes {
+            return rest;
+        }
+    }
+}
+
+/// Whether none of these is a quote or a backslash.
+fn is_plain(word: [u8; 8]) -> bool {
+    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; 8]);
+    let has_no = |byte: u8| {
+        let zero_where = u64::from_ne_bytes(word) ^ u64::from_ne_bytes([byte; 8]);
+        // A byte's highest bit is set unless the byte is zero; no carry leaves a byte.
+        ((zero_where & LOW_BITS) + LOW_BITS) | zero_where | LOW_BITS == u64::MAX
+    };
+    has_no(b'"') && has_no(b'\\')
 }
 
 #[cfg(test)]

@@ -65,6 +65,20 @@ fn without_end(line: &[u8]) -> &[u8] {
     }
 }
 
+/// How many line ends there are. Eight bytes at once, because whole archives are counted.
+pub fn count_ends(text: &[u8]) -> u64 {
+    const ENDS: u64 = u64::from_ne_bytes([b'\n'; 8]);
+    const LOW_BITS: u64 = u64::from_ne_bytes([0x7f; 8]);
+    let (words, rest) = text.as_chunks::<8>();
+    let in_words = words.iter().map(|word| {
+        let zero_at_ends = u64::from_ne_bytes(*word) ^ ENDS;
+        // A byte's highest bit is set unless the byte is zero; no carry leaves a byte.
+        let others = ((zero_at_ends & LOW_BITS) + LOW_BITS) | zero_at_ends | LOW_BITS;
+        u64::from(others.count_zeros())
+    });
+    in_words.sum::<u64>() + rest.iter().filter(|byte| **byte == b'\n').count() as u64
+}
+
 /// `lines` as JSON Lines: a newline after each, the last one too.
 pub fn render<'a>(lines: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
     let mut text = Vec::new();
@@ -105,6 +119,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn ends_are_counted_wherever_they_stand(bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..40)) {
+            let one_by_one = bytes.iter().filter(|byte| **byte == b'\n').count();
+            prop_assert_eq!(count_ends(&bytes), one_by_one as u64);
+        }
+
         #[test]
         fn no_byte_of_a_line_is_lost(text in "[a \r\n\u{feff}é]{0,40}") {
             let mut before = 0;

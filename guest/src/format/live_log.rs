@@ -42,6 +42,10 @@ impl EntryFormat for SessionLines {
         JsonLines.entries(piece)
     }
 
+    fn count(&self, piece: &[u8]) -> usize {
+        JsonLines.count(piece)
+    }
+
     fn separator(&self, end: &[u8]) -> &'static [u8] {
         JsonLines.separator(end)
     }

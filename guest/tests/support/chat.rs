@@ -126,7 +126,7 @@ pub fn messages(store: &dyn Store) -> Vec<String> {
 }
 
 pub fn facts_of(lines: &[String]) -> Vec<Facts> {
-    let facts = |line: &String| Facts::of(&Message::parse(line).unwrap(), 0);
+    let facts = |line: &String| Facts::of(&Message::parse(line).unwrap());
     lines.iter().map(facts).collect()
 }
 

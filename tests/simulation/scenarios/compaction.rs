@@ -312,7 +312,7 @@ impl Scenario for Compactions {
         let facts: Result<Vec<Facts>, _> = context
             .messages
             .iter()
-            .map(|message| Message::parse(&message.json).map(|message| Facts::of(&message, 0)))
+            .map(|message| Message::parse(&message.json).map(|message| Facts::of(&message)))
             .collect();
         let facts = facts.map_err(|fault| fault.to_string())?;
         if let Err(breach) = check(&facts) {

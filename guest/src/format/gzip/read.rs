@@ -3,7 +3,7 @@
 
 use super::header::Header;
 use super::inflate::{Inflater, Waits};
-use super::{Damage, Fault, length_modulo};
+use super::{Checksum, Damage, Fault, length_modulo};
 use crate::limits::ARCHIVE_STEP_RAW_BYTES;
 
 /// Where in a file the next byte stands.
@@ -24,6 +24,8 @@ pub struct Decoder {
     /// One for all members: a file may hold very many very small ones.
     inflater: Inflater,
     members: u64,
+    /// Of the members that are whole, one after the other.
+    checksum: Checksum,
     /// Compressed bytes taken.
     offset_bytes: u64,
     /// Raw bytes given.
@@ -43,6 +45,8 @@ pub struct Progress {
 pub struct Summary {
     /// Members that are whole and whose checksum fits.
     pub members: u64,
+    /// Of these members' raw bytes, one after the other.
+    pub checksum: Checksum,
     pub raw_bytes: u64,
     /// None when every byte of the file was accounted for.
     pub damage: Option<Damage>,
@@ -60,6 +64,7 @@ impl Decoder {
             at: At::Header(Header::new()),
             inflater: Inflater::new(),
             members: 0,
+            checksum: Checksum::default(),
             offset_bytes: 0,
             raw_bytes: 0,
         }
@@ -105,6 +110,7 @@ impl Decoder {
         };
         Summary {
             members: self.members,
+            checksum: self.checksum,
             raw_bytes: self.raw_bytes,
             damage,
         }
@@ -186,6 +192,7 @@ impl Decoder {
             });
         } else {
             self.members += 1;
+            self.checksum = self.checksum.combine(found);
         }
     }
 

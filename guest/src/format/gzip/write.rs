@@ -27,6 +27,9 @@ pub struct Piece {
 impl Piece {
     /// Compress `raw`, at most [`ARCHIVE_PIECE_RAW_BYTES_MAX`] bytes. The result ends at a byte and looks
     /// back at nothing, so it may follow any other piece.
+    // The whole compressor is compiled into this function. Inside a still larger one, code generators of hosts run
+    // out of registers for its loops.
+    #[inline(never)]
     pub fn of(raw: &[u8]) -> Result<Self> {
         if raw.len() > ARCHIVE_PIECE_RAW_BYTES_MAX {
             return Err(Error::too_large(format!(

@@ -219,3 +219,24 @@ proptest! {
         let _ = set_member(&document, &pointer, &value);
     }
 }
+
+#[test]
+fn brackets_in_strings_are_no_depth_wherever_the_string_ends() {
+    let many = "[".repeat(JSON_DEPTH_MAX + 1);
+    for length in 0..24 {
+        let text = "x".repeat(length);
+        for within in [
+            format!(r#"["{text}\"{many}",1]"#),
+            format!(r#"{{"{many}{text}\\":"{many}"}}"#),
+        ] {
+            assert_eq!(check_depth("it", &within, 0), Ok(()), "{within}");
+        }
+        for outside in [
+            format!(r#"["{text}\\",{many}"#),
+            format!(r#"["{text}",{many}"#),
+            format!(r#"["{text}\"\\\\",{many}"#),
+        ] {
+            assert!(check_depth("it", &outside, 0).is_err(), "{outside}");
+        }
+    }
+}

@@ -220,7 +220,7 @@ fn question(
 }
 
 fn message_of(line: &Line) -> Option<(Position, &str)> {
-    line.message().map(|message| (line.position, message))
+    line.message().map(|message| (line.position, message.line))
 }
 
 /// Where the question after this chunk begins.
@@ -288,11 +288,13 @@ fn facts_from(part: &Part<'_>, position: &str) -> Result<Vec<Facts>> {
     let mut at = Some(Position::parse(position)?);
     while let Some(from) = at {
         let read = part.lines(from, COMPACTION_PIECE_BYTES)?;
-        for line in read.lines.iter().filter_map(Line::message) {
-            if let Ok(message) = Message::parse(line) {
-                facts.push(Facts::of(&message, 0));
-            }
-        }
+        let messages = read.lines.iter().filter_map(Line::message);
+        facts.extend(messages.map(|message| Facts {
+            // A summary without a model counts messages, whatever they call.
+            calls: Vec::new(),
+            answers: None,
+            ..Facts::of(&message)
+        }));
         at = read.next;
     }
     Ok(facts)

@@ -132,8 +132,10 @@ impl Conversation {
     fn push(&mut self, log: &Log<'_>, entry: &LogEntry, line: &str) {
         match Message::parse(line) {
             Ok(message) => {
+                reserve(&mut self.facts);
+                reserve(&mut self.places);
                 self.leading_summary = summary::text_of(&message).map(str::to_owned);
-                self.facts.push(Facts::of(&message, 0));
+                self.facts.push(Facts::of(&message));
                 self.places.push(Place {
                     id: entry.id.clone(),
                     position: entry.position,
@@ -167,7 +169,7 @@ impl Conversation {
         if let Some(last) = &self.last {
             let line = summary::message_line(&last.summary, last.part_ms);
             if let Ok(message) = Message::parse(&line) {
-                self.facts.push(Facts::of(&message, 0));
+                self.facts.push(Facts::of(&message));
             }
         }
         self.facts.reverse();
@@ -177,6 +179,14 @@ impl Conversation {
     /// The index among the messages of what has this index among the facts.
     pub fn message_index(&self, index: usize) -> usize {
         index.saturating_sub(self.facts.len() - self.places.len())
+    }
+}
+
+/// Room for one more. Not for twice as many, because while these move both copies count towards the memory that an
+/// instance may have.
+fn reserve<T>(items: &mut Vec<T>) {
+    if items.len() == items.capacity() {
+        items.reserve_exact(items.len() / 4 + 1_024);
     }
 }
 

@@ -31,13 +31,13 @@ pub struct Line {
 }
 
 impl Line {
-    /// The line of the message in it; none where there is none.
-    pub fn message(&self) -> Option<&str> {
+    /// The message in it; none where there is none.
+    pub fn message(&self) -> Option<Message<'_>> {
         let Ok(What::Message(line)) = live_log::parse(&self.entry.content).map(|line| line.what)
         else {
             return None;
         };
-        Message::parse(line).is_ok().then_some(line)
+        Message::parse(line).ok()
     }
 
     /// What of it is archived: the message as it was given, or what cannot be read, as it stands. Lines that
@@ -93,9 +93,9 @@ impl<'a> Part<'a> {
         let mut at = Some(self.from);
         while let Some(from) = at {
             let lines = self.lines(from, COMPACTION_PIECE_BYTES)?;
-            for line in lines.lines.iter().filter_map(Line::message) {
+            for message in lines.lines.iter().filter_map(Line::message) {
                 messages += 1;
-                hash = hash.wrapping_add(hash_of(line));
+                hash = hash.wrapping_add(hash_of(message.line));
             }
             at = lines.next;
         }

@@ -78,7 +78,7 @@ pub fn context(store: &dyn Store, request: &ContextRequest) -> Result<ContextAns
     let standing = standing_messages(&live, &mut problems)?;
     let facts = standing.iter().map(|message| {
         let parsed = Message::parse(&message.json);
-        parsed.map(|parsed| Facts::of(&parsed, 0)).map_err(|fault| {
+        parsed.map(|parsed| Facts::of(&parsed)).map_err(|fault| {
             let id = message.id.as_deref().unwrap_or("without id");
             Error::invalid(format!("{}: message {id}: {fault}", live.key())).at(live.key())
         })

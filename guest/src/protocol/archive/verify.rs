@@ -1,7 +1,8 @@
 //! Reading an archive back, by ranges, and comparing what it holds with what it should.
 
 use super::{Archived, Totals};
-use crate::format::gzip::{Checksum, Decoder};
+use crate::format::gzip::Decoder;
+use crate::format::jsonl::count_ends;
 use crate::limits::{ARCHIVE_READ_BYTES, ARCHIVE_STEP_RAW_BYTES};
 use crate::store::{BodyKind, GetRequest, Metered, Range};
 use crate::types::{Error, ErrorCode, Result};
@@ -31,8 +32,7 @@ pub fn read_back(store: &Metered<'_>, key: &str, expected: &Totals) -> Result<Ar
         loop {
             let progress = decoder.feed(rest, &mut raw);
             let written = raw.get(..progress.written_bytes).unwrap_or_default();
-            found.checksum = found.checksum.combine(Checksum::of(written));
-            found.entries += written.iter().filter(|byte| **byte == b'\n').count() as u64;
+            found.entries += count_ends(written);
             last = written.last().copied().unwrap_or(last);
             rest = rest.get(progress.consumed_bytes..).unwrap_or_default();
             if rest.is_empty() && progress.written_bytes < raw.len() {
@@ -51,6 +51,7 @@ pub fn read_back(store: &Metered<'_>, key: &str, expected: &Totals) -> Result<Ar
     if let Some(damage) = summary.damage {
         return Err(differs(key, &format!("{damage}")));
     }
+    found.checksum = summary.checksum;
     if found != *expected {
         let message = format!(
             "it holds {} entries and {} bytes, and {} entries and {} bytes are to be archived",

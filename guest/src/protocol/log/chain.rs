@@ -76,15 +76,19 @@ impl Piece {
         }
     }
 
-    /// Its whole entries that are loaded, with their offsets in the object.
-    pub fn entries<'p>(&'p self, log: &Log<'_>) -> Vec<(u64, Entry<'p>)> {
+    /// What is loaded, from the first whole entry on.
+    fn footed(&self, log: &Log<'_>) -> &[u8] {
         let footing = match self.start {
             0 => Some(0),
             _ => log.format.footing(&self.loaded),
         };
-        let Some(footed) = footing.and_then(|footing| self.loaded.get(footing..)) else {
-            return Vec::new();
-        };
+        let footed = footing.and_then(|footing| self.loaded.get(footing..));
+        footed.unwrap_or_default()
+    }
+
+    /// Its whole entries that are loaded, with their offsets in the object.
+    pub fn entries<'p>(&'p self, log: &Log<'_>) -> Vec<(u64, Entry<'p>)> {
+        let footed = self.footed(log);
         let begin = self.loaded.as_ptr() as usize;
         let offset = |entry: &Entry<'_>| {
             let within = (entry.bytes.as_ptr() as usize).saturating_sub(begin);
@@ -158,7 +162,10 @@ impl Chain {
     /// What to ask for next: more of the oldest piece, or the pieces before it.
     fn plan(&self, log: &Log<'_>, entries: usize, bytes: u64) -> Vec<Part> {
         let loaded: usize = self.pieces.iter().map(|piece| piece.loaded.len()).sum();
-        let have: usize = self.pieces.iter().map(|p| p.entries(log).len()).sum();
+        let counts = self.pieces.iter();
+        let have: usize = counts
+            .map(|piece| log.format.count(piece.footed(log)))
+            .sum();
         let enough = have >= entries || (have > 0 && loaded as u64 >= bytes);
         if enough || loaded as u64 >= ENTRY_BYTES_MAX || !self.has_older() {
             return Vec::new();

@@ -10,13 +10,9 @@ pub struct Call {
     pub name: String,
 }
 
-/// A message without its text.
+/// A message without its text: as many as a compaction looks at lie in memory together, so every byte counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// Where the line stands in what it was read from.
-    pub offset_bytes: u64,
-    /// Of the line, without its end.
-    pub length_bytes: u64,
     pub role: Role,
     /// Estimated; see [`estimate::message_tokens`].
     pub tokens: u64,
@@ -25,7 +21,7 @@ pub struct Facts {
     /// What an assistant asks for.
     pub calls: Vec<Call>,
     /// The call that a tool's result is of; none when it names none.
-    pub answers: Option<Call>,
+    pub answers: Option<Box<Call>>,
     /// What the provider counted as input, cached tokens included; none when it counted nothing.
     pub reported_input_tokens: Option<u64>,
     /// Whether it is what an earlier compaction left.
@@ -33,23 +29,20 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// `offset_bytes` is where the message's line stands.
-    pub fn of(message: &Message<'_>, offset_bytes: u64) -> Self {
+    pub fn of(message: &Message<'_>) -> Self {
         let calls = message.tool_calls().map(|(id, name)| Call {
             id: id.to_owned(),
             name: name.to_owned(),
         });
         let answers = match (&message.tool_call_id, message.role) {
-            (Some(id), Role::ToolResult) => Some(Call {
+            (Some(id), Role::ToolResult) => Some(Box::new(Call {
                 id: id.clone().into_owned(),
                 name: message.tool_name.clone().unwrap_or_default().into_owned(),
-            }),
+            })),
             _ => None,
         };
         let reported = message.usage.map(|usage| usage.input_with_cached());
         Self {
-            offset_bytes,
-            length_bytes: message.line.len() as u64,
             role: message.role,
             tokens: estimate::message_tokens(message),
             images: estimate::image_count(message),

@@ -48,7 +48,12 @@ pub fn pair(messages: &[Facts]) -> Pairing {
             continue;
         }
         let id = message.answers.as_ref().map(|call| call.id.as_str());
-        match id.and_then(|id| open.get_mut(id)).and_then(Vec::pop) {
+        let asking = id.and_then(|id| open.get_mut(id)).and_then(Vec::pop);
+        // Only what waits stays in memory.
+        if let Some(id) = id.filter(|id| open.get(id).is_some_and(Vec::is_empty)) {
+            open.remove(id);
+        }
+        match asking {
             Some(at) => {
                 if let Some(asked_by) = pairing.asked_by.get_mut(index) {
                     *asked_by = Some(at.message);

@@ -44,9 +44,7 @@ pub fn facts_of(lines: &[String]) -> Vec<Facts> {
     let log = read(&text);
     assert_eq!(log.faults, []);
     let entries = log.entries.iter();
-    entries
-        .map(|entry| Facts::of(&entry.message, entry.offset_bytes as u64))
-        .collect()
+    entries.map(|entry| Facts::of(&entry.message)).collect()
 }
 
 pub fn talk(letters: &str) -> Vec<Facts> {

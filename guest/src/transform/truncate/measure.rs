@@ -21,8 +21,37 @@ pub enum Unit {
 pub fn measure(text: &str, unit: Unit) -> u64 {
     match unit {
         Unit::Tokens => estimate::tokens(text),
-        _ => text.chars().map(|c| length(c, unit)).sum(),
+        Unit::Bytes => text.len() as u64,
+        Unit::Characters => count_characters(text).0,
+        Unit::Utf16 => {
+            let (characters, pairs) = count_characters(text);
+            characters + pairs
+        }
     }
+}
+
+/// Characters, and how many of them are a surrogate pair in UTF-16. By the bits of eight bytes at once, because
+/// whole conversations are measured.
+fn count_characters(text: &str) -> (u64, u64) {
+    const EACH: u64 = 0x0101_0101_0101_0101;
+    let of_word = |word: u64| {
+        let bit = |number: u32| word >> number;
+        // 10xxxxxx goes on with a character, 11110xxx begins one beyond the basic plane.
+        let continues = bit(7) & !bit(6) & EACH;
+        let begins_pair = bit(7) & bit(6) & bit(5) & bit(4) & EACH;
+        (continues.count_ones(), begins_pair.count_ones())
+    };
+    let (words, rest) = text.as_bytes().as_chunks::<8>();
+    let mut last = [0; 8];
+    for (place, byte) in last.iter_mut().zip(rest) {
+        *place = *byte;
+    }
+    let words = words.iter().chain([&last]);
+    let (continued, pairs) = words.fold((0, 0), |(continued, pairs), word| {
+        let (more, more_pairs) = of_word(u64::from_le_bytes(*word));
+        (continued + u64::from(more), pairs + u64::from(more_pairs))
+    });
+    (text.len() as u64 - continued, pairs)
 }
 
 /// Where, in bytes, the longest prefix ends that is at most `limit` units.
@@ -72,6 +101,24 @@ mod tests {
         let text = "aé😀";
         let lengths = [Unit::Bytes, Unit::Characters, Unit::Utf16].map(|unit| measure(text, unit));
         assert_eq!(lengths, [7, 3, 4]);
+    }
+
+    #[test]
+    fn whole_texts_are_measured_as_their_characters_are() {
+        for text in [
+            "",
+            "abcdefgh",
+            "aé日😀ß",
+            "😀😀😀x\u{10ffff}\u{ffff}\u{7f}\u{80}\u{7ff}",
+        ] {
+            for repeated in 0..9 {
+                let text = text.repeat(repeated) + "é";
+                for unit in [Unit::Bytes, Unit::Characters, Unit::Utf16] {
+                    let sum: u64 = text.chars().map(|c| length(c, unit)).sum();
+                    assert_eq!(measure(&text, unit), sum, "{text} in {unit:?}");
+                }
+            }
+        }
     }
 
     #[test]
