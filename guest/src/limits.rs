@@ -84,6 +84,8 @@ pub const LOG_READ_TRIES_MAX: usize = 8;
 
 /// Raw bytes of one piece of an archive, compressed on its own.
 pub const ARCHIVE_PIECE_RAW_BYTES_MAX: usize = 4 << 20;
+/// Bytes that are archived in one step: 4 MiB, unless a single line is larger, and the summary before it.
+pub const ARCHIVE_RUN_RAW_BYTES_MAX: usize = VALUE_BYTES_MAX as usize + (512 << 10);
 /// Of 1 to 10, for archives. Chosen by measurement; see `format/gzip/tests.rs`.
 pub const ARCHIVE_DEFLATE_LEVEL: u8 = 4;
 /// Raw bytes that reading an archive gives in one step, whatever the archive claims.

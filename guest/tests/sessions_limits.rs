@@ -10,12 +10,14 @@ use std::cell::Cell;
 
 use bucket::Bucket;
 use haversack_core::format::gzip;
-use haversack_core::format::live_log::SessionLines;
+use haversack_core::format::live_log::{Compaction, SessionLines, compaction_line, summary_id};
 use haversack_core::layout::gsv::{AgentId, SessionId};
 use haversack_core::layout::log::{LogKeys, SealedName};
 use haversack_core::limits::*;
+use haversack_core::ops::sessions::live::Live;
+use haversack_core::ops::sessions::state::Owner;
 use haversack_core::ops::sessions::*;
-use haversack_core::protocol::log::{Forward, Log};
+use haversack_core::protocol::log::{Forward, Log, NewEntry};
 use haversack_core::store::{
     Answer, Body, Condition, Metered, PutOptions, Request, Source, Store, StoreResult,
 };
@@ -317,4 +319,96 @@ fn pieces_of_a_log() {
     let error = forward(&bucket).unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
     assert!(error.message.contains("over 100000 pieces"), "{error}");
+}
+
+/// A line as long as an append takes, and one as long as a log is read, behind the summary of a compaction.
+#[test]
+fn long_lines_are_archived() {
+    let longest = of_bytes(LOG_APPEND_BYTES_MAX - 128);
+    let bucket = Bucket::new(false);
+    say(&bucket, 0);
+    append(
+        &bucket,
+        &appending("long", std::slice::from_ref(&longest), NOW + 1),
+    )
+    .unwrap();
+    compact(&bucket, &[text("m0")], Some("long.0"), NOW + 2);
+    let archive = reset(&bucket, "r").unwrap().archive.unwrap();
+    let archived = lines(&bucket, &archive);
+    assert_eq!(archived.len(), 2);
+    assert!(archived[0].contains("sum"));
+    assert_eq!(archived[1], longest);
+
+    let bucket = Bucket::new(true);
+    say(&bucket, 0);
+    let session_id = status_of(&bucket).session_id;
+    let key = format!("agents/hera/sessions/{session_id}.jsonl");
+    let of_another = of_bytes(VALUE_BYTES_MAX as usize - 1);
+    let log = [
+        bucket.bytes(&key).unwrap(),
+        of_another.clone().into_bytes(),
+        vec![b'\n'],
+    ]
+    .concat();
+    bucket.insert(&key, &log);
+    let archive = reset(&bucket, "r").unwrap().archive.unwrap();
+    let bytes = bucket.bytes(&archive).unwrap();
+    let (raw, read) = gzip::decode(&bytes, 16 << 20).unwrap();
+    assert_eq!((read.members, read.damage), (1, None));
+    assert_eq!(raw.len(), text("m0").len() + 1 + of_another.len() + 1);
+}
+
+/// As a compaction commits: a part of what is removed, then the entry.
+fn compact(bucket: &Bucket, removed: &[String], first_kept: Option<&str>, part_ms: u64) {
+    let session_id = status_of(bucket).session_id;
+    let name = format!("{session_id}-part{part_ms}");
+    archived(bucket, &name, removed.join("\n").as_bytes(), &[]);
+    let (store, owner) = (Metered::new(bucket), Owner::of(&home(), KEY).unwrap());
+    let live = Live::of(&store, &owner, &session_id).unwrap();
+    let id = summary_id(part_ms);
+    let compaction = Compaction {
+        summary: format!("sum{part_ms}"),
+        first_kept: first_kept.map(str::to_owned),
+        part_ms,
+        request: None,
+    };
+    let bytes = compaction_line(&id, &compaction);
+    live.log()
+        .append(&[NewEntry { id, bytes }], part_ms)
+        .unwrap();
+}
+
+/// A summary that comes late, behind the end of the log, stands for nothing: the archive has every message, whenever
+/// it is looked at.
+#[test]
+fn a_summary_behind_the_end_of_the_log() {
+    let bucket = Bucket::new(false);
+    for number in 0..4 {
+        say(&bucket, number);
+    }
+    compact(&bucket, &[text("m0")], Some("m1.0"), NOW + 10);
+    let begun = reset_begin(&bucket, &ending("r")).unwrap();
+    assert_eq!(begun.messages, Some(4), "the summary, and three messages");
+    let old = begun.archived_session_id.unwrap();
+    let (store, owner) = (Metered::new(&bucket), Owner::of(&home(), KEY).unwrap());
+    let live = Live::of(&store, &owner, &old).unwrap();
+    let before = live.standing().unwrap();
+    let id = summary_id(NOW + 20);
+    let late = Compaction {
+        summary: "late".to_owned(),
+        first_kept: Some("m3.0".to_owned()),
+        part_ms: NOW + 20,
+        request: None,
+    };
+    let bytes = compaction_line(&id, &late);
+    live.log()
+        .append(&[NewEntry { id, bytes }], NOW + 20)
+        .unwrap();
+    assert_eq!(live.standing().unwrap(), before);
+    assert!(
+        before
+            .summary
+            .unwrap()
+            .contains(&format!("sum{}", NOW + 10))
+    );
 }

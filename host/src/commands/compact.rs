@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::call::Caller;
 use super::change::{RequestId, advised};
-use super::clock::{moment, now_ms, offset};
+use super::clock::{self, moment, offset};
 use super::model;
 use super::output::{self, Problem, plain};
 use super::sessions::Which;
@@ -184,7 +184,7 @@ impl Compact {
             outcome.nothing = Some(format!("it is not needed: {}", said(&due)));
             return Ok(outcome);
         }
-        let now_ms = self.at.map_or_else(now_ms, Ok)?;
+        let now_ms = self.at.map_or_else(clock::now_ms, Ok)?;
         let program = self.model.model_command.as_deref();
         let request = json!({
             "conditions": conditions,
@@ -224,8 +224,10 @@ impl Compact {
         };
         bar.set_message("archiving");
         while outcome.committed.is_null() {
+            // The model may have taken its time: the claim counts from now, and every call extends it.
+            let at_ms = self.at.map_or_else(clock::now_ms, Ok)?;
             let request =
-                json!({ "session": session, "state": state, "request-id": id, "now-ms": now_ms });
+                json!({ "session": session, "state": state, "request-id": id, "now-ms": at_ms });
             let answer = caller
                 .call("compaction", "commit", json!({ "request": request }))
                 .await;

@@ -2,7 +2,7 @@
 
 use super::conversation::log_of;
 use super::part::{Line, Part};
-use super::state::{Done, State, bounded_summary};
+use super::state::{Done, State};
 use super::{Next, Question, Reply, Session, Step, Summary, Tier};
 use crate::format::message::Message;
 use crate::format::text::decode;
@@ -20,7 +20,7 @@ use crate::transform::compaction::render::LeftOut;
 use crate::transform::compaction::reply::{Reply as Parsed, parse};
 use crate::transform::compaction::request::{Ask, Occasion, request};
 use crate::transform::compaction::tiers::plain_summary;
-use crate::transform::compaction::{Facts, Tier as Kind};
+use crate::transform::compaction::{Facts, Tier as Kind, summary};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
 
 pub fn resume(store: &dyn Store, session: &Session, text: &str, reply: &Reply) -> Result<Step> {
@@ -142,7 +142,7 @@ pub fn next_step(
         if state.tier == Tier::Plain || state.summary.is_none() {
             let removed = facts_from(&part, state.done.position.as_str())?;
             let plain = plain_summary(state.summary.as_deref(), &removed, state.window()?);
-            state.summary = Some(bounded_summary(&plain));
+            state.summary = Some(summary::bounded(&plain));
             state.tier = Tier::Plain;
         }
         state.ready = true;

@@ -2,7 +2,7 @@
 
 use super::ask::next_step;
 use super::conversation::{Conversation, fold_all, log_of};
-use super::state::{Done, FORMAT, Mark, Removed, State, bounded_summary};
+use super::state::{Done, FORMAT, Mark, Removed, State};
 use super::{BeginRequest, Conditions, Next, Step, Tier, Verdict};
 use crate::format::session_state::{PendingCompaction, SessionState};
 use crate::ops::moment;
@@ -11,7 +11,7 @@ use crate::protocol::log::Position;
 use crate::store::{Metered, Store};
 use crate::transform::compaction::cut::cut;
 use crate::transform::compaction::should_compact::{self as due, should_compact as decide};
-use crate::transform::compaction::{Settings, Window};
+use crate::transform::compaction::{Settings, Window, summary};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
 
 pub fn should_compact(store: &dyn Store, conditions: &Conditions) -> Result<Verdict> {
@@ -124,7 +124,7 @@ pub fn begin(store: &dyn Store, request: &BeginRequest) -> Result<Step> {
         ready: false,
         done,
         next: None,
-        summary: summary.as_deref().map(bounded_summary),
+        summary: summary.as_deref().map(summary::bounded),
         memories: String::new(),
         removed,
     };

@@ -8,7 +8,9 @@ use super::part::{Part, changed};
 use super::state::State;
 use super::{CommitAnswer, CommitRequest, Committed};
 use crate::format::live_log::{self, Compaction, What, compaction_line, summary_id};
-use crate::format::session_state::{CompactionStage, Pending, PendingCompaction, SessionState};
+use crate::format::session_state::{
+    CompactionStage, Pending, PendingCompaction, ResetStage, SessionState,
+};
 use crate::layout::archive::ArchiveKeys;
 use crate::layout::gsv::{EpochMs, Place, SessionId};
 use crate::limits::{COMPACTION_PAGE_BYTES, COMPACTION_PIECES_MAX, LOG_PAGE_ENTRIES_MAX};
@@ -47,8 +49,8 @@ pub fn commit(store: &dyn Store, request: &CommitRequest) -> Result<CommitAnswer
     let mut problems = Vec::new();
     let run = commit.run(&mut problems);
     if matches!(&run, Err(error) if error.code == ErrorCode::Conflict) {
-        // After a reset that did not wait, what this call has archived is in the session's archive too.
-        parts::delete_unpublished(&metered, &commit.owner.agent, &commit.session()?)?;
+        // Whatever comes of the tidying, the caller has to hear that somebody else was quicker.
+        let _ = commit.tidy();
     }
     let committed = run?;
     Ok(CommitAnswer {
@@ -106,6 +108,20 @@ impl Commit<'_> {
         self.publish(pending.part_ms)?;
         self.let_go()?;
         self.committed(pending.part_ms, false).map(Some)
+    }
+
+    /// After a reset that did not wait, what this commit has archived is in the session's archive too. A reset
+    /// that has not archived yet does the same itself.
+    fn tidy(&self) -> Result<()> {
+        let now = require(self.store, &self.owner)?;
+        let old = self.state.session_id.as_str();
+        let is_archiving = now
+            .pending_reset()
+            .is_some_and(|reset| reset.old == old && reset.stage == ResetStage::Begun);
+        if now.session_id == old || is_archiving {
+            return Ok(());
+        }
+        parts::delete_unpublished(self.store, &self.owner.agent, &self.session()?)
     }
 
     fn check_session(&self, record: &SessionState) -> Result<()> {

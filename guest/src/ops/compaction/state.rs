@@ -4,7 +4,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Session, Settings, Tier};
-use crate::limits::{COMPACTION_STATE_BYTES_MAX, COMPACTION_SUMMARY_BYTES_MAX};
+use crate::limits::COMPACTION_STATE_BYTES_MAX;
 use crate::ops::sessions::state::Owner;
 use crate::protocol::log::Position;
 use crate::transform::compaction::Window;
@@ -143,17 +143,4 @@ impl State {
     pub fn window(&self) -> Result<Window> {
         Window::new(self.window_tokens)
     }
-}
-
-/// A summary that is not too long to be kept, with a marker where it was cut.
-pub fn bounded_summary(text: &str) -> String {
-    if text.len() <= COMPACTION_SUMMARY_BYTES_MAX {
-        return text.to_owned();
-    }
-    let marker = format!(
-        "\n[part of this summary, which has {} bytes, is left out here]",
-        text.len()
-    );
-    let end = text.floor_char_boundary(COMPACTION_SUMMARY_BYTES_MAX - marker.len());
-    format!("{}{marker}", text.get(..end).unwrap_or_default())
 }

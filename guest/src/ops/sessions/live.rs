@@ -120,15 +120,20 @@ impl<'a> Live<'a> {
         loop {
             let page = self.page(LOG_PAGE_ENTRIES_MAX, LOG_PAGE_BYTES_MAX, before)?;
             for entry in page.entries.iter().rev() {
-                if wanted.is_none()
-                    && let Ok(Line {
+                match parse(&entry.content) {
+                    Ok(Line {
                         id: Some(id),
                         what: What::Compaction(compaction),
-                    }) = parse(&entry.content)
-                {
-                    standing.summary = Some(summary_line(&compaction));
-                    standing.part_ms = Some(compaction.part_ms);
-                    wanted = Some(compaction.first_kept.unwrap_or_else(|| id.into_owned()));
+                    }) if wanted.is_none() => {
+                        standing.summary = Some(summary_line(&compaction));
+                        standing.part_ms = Some(compaction.part_ms);
+                        wanted = Some(compaction.first_kept.unwrap_or_else(|| id.into_owned()));
+                    }
+                    // What lies behind the end came too late to stand.
+                    Ok(Line {
+                        what: What::Close, ..
+                    }) => (standing, wanted) = (Standing::default(), None),
+                    _ => {}
                 }
                 let found = wanted
                     .as_ref()

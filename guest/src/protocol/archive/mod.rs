@@ -11,7 +11,9 @@ use staging::{Staged, joined_metadata};
 
 use crate::format::gzip::{Checksum, Piece};
 use crate::layout::archive::ArchiveKeys;
-use crate::limits::{ARCHIVE_CONCAT_SOURCES_MAX, ARCHIVE_PIECE_RAW_BYTES_MAX};
+use crate::limits::{
+    ARCHIVE_CONCAT_SOURCES_MAX, ARCHIVE_PIECE_RAW_BYTES_MAX, ARCHIVE_RUN_RAW_BYTES_MAX,
+};
 use crate::store::metadatum;
 use crate::store::{Body, Condition, Metered, PutOptions, Source, StoreError, StoreResult};
 use crate::types::{Error, Result};
@@ -132,29 +134,41 @@ fn confirm(
     verify::read_back(store, target.keys.archive(), &totals)
 }
 
-/// Compress a run and put it behind the last piece.
+/// Compress a run and put it behind the last piece. A run that is larger, as of one long line, is compressed in
+/// several pieces that lie in one object.
 fn stage(store: &Metered<'_>, target: &Target<'_>, staged: &mut Staged, run: Run) -> Result<()> {
-    if run.raw.len() > ARCHIVE_PIECE_RAW_BYTES_MAX {
+    if run.raw.len() > ARCHIVE_RUN_RAW_BYTES_MAX {
         return Err(Error::too_large(format!(
-            "a run of {} bytes to archive, over {ARCHIVE_PIECE_RAW_BYTES_MAX}",
+            "{}: a run of {} bytes to archive, over {ARCHIVE_RUN_RAW_BYTES_MAX}",
+            target.keys.archive(),
             run.raw.len()
-        )));
+        ))
+        .at(target.keys.archive()));
     }
-    let number = staged.pieces.len();
-    let mut piece = Piece::of(&run.raw)?;
-    let whole = staged.totals.checksum.combine(piece.checksum);
-    let checksum = piece.checksum;
-    if number == 0 {
-        piece = piece.opened();
-    }
-    if run.next.is_none() {
-        piece = piece.closed(whole);
-    }
-    let totals = Totals {
-        checksum,
+    let mut totals = Totals {
+        checksum: Checksum::default(),
         entries: run.entries,
     };
-    staged.add(store, target, piece.bytes, totals, run.next)
+    let mut bytes = Vec::new();
+    let mut rest = run.raw.as_slice();
+    loop {
+        let (raw, behind) = rest.split_at(rest.len().min(ARCHIVE_PIECE_RAW_BYTES_MAX));
+        let is_first = staged.pieces.is_empty() && bytes.is_empty();
+        rest = behind;
+        let mut piece = Piece::of(raw)?;
+        totals.checksum = totals.checksum.combine(piece.checksum);
+        if is_first {
+            piece = piece.opened();
+        }
+        if rest.is_empty() && run.next.is_none() {
+            piece = piece.closed(staged.totals.checksum.combine(totals.checksum));
+        }
+        bytes.extend(piece.bytes);
+        if rest.is_empty() {
+            break;
+        }
+    }
+    staged.add(store, target, bytes, totals, run.next)
 }
 
 /// Make one object of the pieces, in two steps where there are more than a concat takes.

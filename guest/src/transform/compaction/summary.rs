@@ -5,11 +5,25 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use crate::format::message::{Block, Content, Message, Role};
+use crate::limits::COMPACTION_SUMMARY_BYTES_MAX;
 
 /// What the message begins with (spec: gsv, Compaction).
 pub const HEADER: &str = "[Conversation summary from automatic context compaction]";
 
 const BLANK_LINE: &str = "\n\n";
+
+/// A summary that is not too long to be kept, with a marker where it was cut.
+pub fn bounded(text: &str) -> String {
+    if text.len() <= COMPACTION_SUMMARY_BYTES_MAX {
+        return text.to_owned();
+    }
+    let marker = format!(
+        "\n[part of this summary, which has {} bytes, is left out here]",
+        text.len()
+    );
+    let end = text.floor_char_boundary(COMPACTION_SUMMARY_BYTES_MAX - marker.len());
+    format!("{}{marker}", text.get(..end).unwrap_or_default())
+}
 
 /// The line of the one user message that holds `summary`.
 pub fn message_line(summary: &str, timestamp_ms: u64) -> String {

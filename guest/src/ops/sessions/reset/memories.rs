@@ -17,9 +17,9 @@ use crate::ops::sessions::state::Owner;
 use crate::protocol::log::{Forward, Position};
 use crate::store::{BodyKind, GetRequest, Range};
 use crate::transform::compaction::chunk::{Position as ChunkPosition, next_chunk};
-use crate::transform::compaction::reply;
 use crate::transform::compaction::request::{Ask, Occasion, request};
 use crate::transform::compaction::{Tier, Window};
+use crate::transform::compaction::{reply, summary};
 use crate::types::{Error, Problem, ProblemKind, Result};
 
 /// The number of this format; another one is refused.
@@ -34,6 +34,8 @@ struct Conversation {
     session_id: String,
     window_tokens: u64,
     utc_offset_minutes: i32,
+    /// Of that session: the day that its memories are for.
+    last_activity_ms: u64,
     /// Where the next chunk begins: a run of the log, a message in it, an offset in its text. None when
     /// everything was asked.
     next: Option<(Option<String>, usize, usize)>,
@@ -58,6 +60,7 @@ pub fn first(
         session_id: call.reset.old.clone(),
         window_tokens: window.tokens(),
         utc_offset_minutes,
+        last_activity_ms: call.reset.last_activity_ms,
         next: Some((None, 0, 0)),
         ..Conversation::default()
     };
@@ -78,12 +81,9 @@ pub fn next(call: &mut Call<'_>, owner: &Owner, state: &str, reply: &str) -> Res
         call.problems.push(problem);
     }
     if let Some(memories) = &reply.memories {
-        if !conversation.memories.is_empty() {
-            conversation.memories.push('\n');
-        }
-        conversation.memories.push_str(memories);
+        conversation.remember(call, owner, memories);
     }
-    conversation.summary = Some(reply.summary);
+    conversation.summary = Some(summary::bounded(&reply.summary));
     ask(call, owner, conversation)
 }
 
@@ -189,31 +189,24 @@ fn of_the_day(call: &Call<'_>, owner: &Owner, utc_offset_minutes: i32) -> Result
     Ok(blob.map(|blob| decode(blob.body.into_bytes()).text))
 }
 
-/// Append what was gathered, under the reset's request id, on the day of the last activity.
+/// Append what was gathered, on the day of the last activity, under the name of the session that it is of: one id
+/// may end the sessions of several keys, and the day is the agent's. Done twice, also after the reset, is once.
 pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
     let Some(state) = &commit.state else {
         return Ok(());
     };
     let conversation = Conversation::parse(state, &call.reset.old)?;
-    let mut text = conversation.memories;
-    if text.trim().is_empty() {
+    if conversation.memories.trim().is_empty() {
         return Ok(());
-    }
-    if text.len() > MEMORY_TEXT_BYTES_MAX {
-        let end = text.floor_char_boundary(MEMORY_TEXT_BYTES_MAX);
-        text.truncate(end);
-        let message = format!("the memories were cut at {MEMORY_TEXT_BYTES_MAX} bytes");
-        let problem = Problem::new(ProblemKind::Truncated, &call.reset.old, message);
-        call.problems.push(problem);
     }
     let answer = append_section(
         call.store,
         &AppendRequest {
             home: commit.home.clone(),
-            request_id: call.reset.request_id.clone(),
-            at_ms: call.reset.last_activity_ms,
+            request_id: format!("{}-reset", call.reset.old),
+            at_ms: conversation.last_activity_ms,
             utc_offset_minutes: conversation.utc_offset_minutes,
-            text,
+            text: conversation.memories,
         },
     )?;
     call.problems.extend(answer.problems);
@@ -221,6 +214,23 @@ pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
 }
 
 impl Conversation {
+    /// What does not fit is left out, and told.
+    fn remember(&mut self, call: &mut Call<'_>, owner: &Owner, more: &str) {
+        if self.memories.len() + more.len() + 1 > MEMORY_TEXT_BYTES_MAX {
+            let message = format!(
+                "memories of {} bytes were left out: with those before they are over {MEMORY_TEXT_BYTES_MAX}",
+                more.len()
+            );
+            let problem = Problem::new(ProblemKind::Truncated, owner.state_key(), message);
+            call.problems.push(problem);
+            return;
+        }
+        if !self.memories.is_empty() {
+            self.memories.push('\n');
+        }
+        self.memories.push_str(more);
+    }
+
     fn parse(text: &str, session_id: &str) -> Result<Self> {
         let refuse = |cause: String| {
             Error::invalid(format!(

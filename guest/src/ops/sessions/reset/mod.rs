@@ -54,7 +54,9 @@ pub fn begin(store: &dyn Store, request: &ResetBeginRequest) -> Result<ResetAnsw
             if !newest.has_messages && request.session_id.is_none() {
                 return Ok(Call::idle(&store, &id, Some(&state)).answer(ResetStep::Nothing));
             }
-            let last_ms = state.updated_ms.max(newest.ms.unwrap_or_default());
+            // A message that claims to be from the future says nothing of when it was said.
+            let said_ms = newest.ms.filter(|ms| *ms <= request.now_ms);
+            let last_ms = state.updated_ms.max(said_ms.unwrap_or_default());
             let found = given_up::find(&owner, &state, &live, request.now_ms)?;
             open_log(&store, &owner, &new, &id)?;
             let changed = change(&store, &owner, &id, |state| {
@@ -181,13 +183,15 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
     let Some(reset) = state.pending_reset().cloned() else {
         // It came to its end, here or elsewhere.
         let old = state.previous.last().cloned().unwrap_or_default();
-        return done(&store, &owner, &id, &state, &old);
+        let mut call = finished(&store, &owner, &id, &state, &old)?;
+        memories::append(&mut call, request)?;
+        return Ok(call.answer(ResetStep::Done));
     };
     check_request(&reset, &request.request_id)?;
     let mut call = Call::of(&store, &reset);
     call.learn_archive(&owner)?;
+    memories::append(&mut call, request)?;
     if reset.stage < ResetStage::Deleting {
-        memories::append(&mut call, request)?;
         if !media::delete(&mut call, &owner)? {
             call.state.clone_from(&request.state);
             return Ok(call.answer(ResetStep::Commit));
@@ -208,7 +212,6 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
     Ok(call.answer(ResetStep::Done))
 }
 
-/// The reset from `old` on is over; empty when there was none.
 fn done(
     store: &Metered<'_>,
     owner: &Owner,
@@ -216,13 +219,24 @@ fn done(
     state: &SessionState,
     old: &str,
 ) -> Result<ResetAnswer> {
+    Ok(finished(store, owner, id, state, old)?.answer(ResetStep::Done))
+}
+
+/// The reset from `old` on is over; empty when there was none.
+fn finished<'a>(
+    store: &'a Metered<'a>,
+    owner: &Owner,
+    id: &RequestId,
+    state: &SessionState,
+    old: &str,
+) -> Result<Call<'a>> {
     let mut call = Call::idle(store, id, Some(state));
     if !old.is_empty() {
         old.clone_into(&mut call.reset.old);
         call.learn_archive(owner)?;
         archive::clear(store, owner, old)?;
     }
-    Ok(call.answer(ResetStep::Done))
+    Ok(call)
 }
 
 fn pending(store: &Metered<'_>, owner: &Owner, request_id: &str) -> Result<PendingReset> {
