@@ -117,6 +117,14 @@ pub const MEMORY_TEXT_BYTES_MAX: usize = 256 << 10;
 /// Days in a snapshot of memory, unless the caller says otherwise, and at most.
 pub const MEMORY_DAYS_DEFAULT: u32 = 2;
 pub const MEMORY_DAYS_MAX: u32 = 14;
+/// Files of days that one snapshot reads until it has found enough that are not empty.
+pub const MEMORY_DAYS_READ_MAX: usize = WAVE_REQUESTS_MAX;
+/// Lines that one call promotes.
+pub const PROMOTED_LINES_MAX: usize = 1_000;
+/// Days that pruning may be told to keep: a century.
+pub const KEEP_DAYS_MAX: u32 = 36_525;
+/// Lines that a refusal of secrets names.
+pub const SECRETS_NAMED_MAX: usize = 5;
 
 /// Files in one answer of `files.glob`; a list page has no more.
 pub const FILES_GLOB_MAX: usize = LIST_PAGE_MAX as usize;

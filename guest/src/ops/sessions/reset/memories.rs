@@ -213,6 +213,7 @@ pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
             at_ms: call.reset.last_activity_ms,
             utc_offset_minutes: conversation.utc_offset_minutes,
             text,
+            allow_secrets: false,
         },
     )?;
     call.problems.extend(answer.problems);
