@@ -20,7 +20,12 @@ pub fn memories_prefix(agent: &AgentName) -> String {
 /// compatibility").
 pub fn is_backed_up(agent: &AgentName, key: &str) -> bool {
     let agent = agent.clone();
-    if key == (Place::LongTermMemory { agent: agent.clone() }).key() {
+    if key
+        == (Place::LongTermMemory {
+            agent: agent.clone(),
+        })
+        .key()
+    {
         return true;
     }
     let name = key.strip_prefix(&memories_prefix(&agent));

@@ -100,7 +100,10 @@ pub fn parts(long_term: Option<&Content>, days: &[Content], snapshot: &Snapshot)
     let fitted: Vec<&Fitted> = snapshot.days.iter().collect();
     let own: Vec<&Content> = long_term.into_iter().collect();
     let own_fitted: Vec<&Fitted> = snapshot.long_term.iter().collect();
-    let text = snapshot.long_term.as_ref().map_or("", |fitted| &fitted.text);
+    let text = snapshot
+        .long_term
+        .as_ref()
+        .map_or("", |fitted| &fitted.text);
     [
         part("Long-term memory", text, &own, &own_fitted),
         Part {
@@ -169,7 +172,9 @@ impl<'a> Kept<'a> {
         marker: &str,
     ) -> Self {
         let whole = &content.file.text;
-        let limits = limits.iter().filter_map(|(rule, limit)| Some((*rule, (*limit)?)));
+        let limits = limits
+            .iter()
+            .filter_map(|(rule, limit)| Some((*rule, (*limit)?)));
         let smallest = limits.min_by_key(|(_, limit)| *limit);
         match smallest.filter(|(_, limit)| measure(whole, policy.unit) > *limit) {
             None => {
@@ -262,7 +267,9 @@ fn joined(long_term: Option<&Content>, days: &[Content], policy: &Policy) -> Sna
         .iter()
         .map(|content| Kept::new(content, policy, &own, &policy.daily_marker))
         .collect();
-    let spent = long_term.as_ref().map_or(0, |kept| measure(kept.body(), policy.unit));
+    let spent = long_term
+        .as_ref()
+        .map_or(0, |kept| measure(kept.body(), policy.unit));
     let short_of = policy
         .total_limit
         .filter(|limit| give_way(&mut kept, limit.saturating_sub(spent), *limit, policy));

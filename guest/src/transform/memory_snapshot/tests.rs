@@ -37,7 +37,10 @@ fn hi_boss() -> Policy {
 fn the_golden_lengths() {
     for (length, expected) in [(11_999, 11_999), (12_000, 12_000), (12_001, 12_060)] {
         let long = content(None, &"m".repeat(length));
-        let text = snapshot(Some(&long), &[], &hi_boss()).long_term.unwrap().text;
+        let text = snapshot(Some(&long), &[], &hi_boss())
+            .long_term
+            .unwrap()
+            .text;
         assert_eq!(units(&text), expected, "{length}");
     }
     let both = days(&["a".repeat(4_000), "b".repeat(4_000)]);
@@ -57,7 +60,7 @@ fn the_golden_lengths() {
 
 #[test]
 fn headings_and_markers_of_days_count() {
-    // 19 + 7,000 is under the limit of two days; the older day has a marker that just fits, or not.
+    // The older day's marker just fits, or does not.
     let policy = Policy {
         daily_limit: Some(100),
         daily_total_limit: Some(19 + 10 + 2 + 19 + 100 + 2 + 65),
@@ -81,7 +84,12 @@ fn a_short_total_takes_the_oldest_day_first() {
     };
     let long = content(None, &"m".repeat(12_001));
     let both = days(&["a".repeat(1_000), "b".repeat(1_000)]);
-    for (total, kept) in [(14_000, [1_000, 1_000]), (13_999, [1_000, 999]), (13_000, [1_000, 0]), (12_400, [400, 0])] {
+    for (total, kept) in [
+        (14_000, [1_000, 1_000]),
+        (13_999, [1_000, 999]),
+        (13_000, [1_000, 0]),
+        (12_400, [400, 0]),
+    ] {
         let snapshot = snapshot(Some(&long), &both, &policy(total));
         let lengths: Vec<u64> = snapshot
             .days
@@ -91,10 +99,17 @@ fn a_short_total_takes_the_oldest_day_first() {
         assert_eq!(lengths, kept, "{total}");
         let marker = format!("<<truncated due to internal-space-daily-max-chars={total}>>");
         assert_eq!(snapshot.daily.ends_with(&marker), total < 14_000, "{total}");
-        assert_eq!(snapshot.daily.contains("2026-02-19"), kept[1] > 0, "{total}");
+        assert_eq!(
+            snapshot.daily.contains("2026-02-19"),
+            kept[1] > 0,
+            "{total}"
+        );
     }
     let all = snapshot(Some(&long), &both, &policy(9_000));
-    assert_eq!(all.daily, "<<truncated due to internal-space-daily-max-chars=9000>>");
+    assert_eq!(
+        all.daily,
+        "<<truncated due to internal-space-daily-max-chars=9000>>"
+    );
     let text = all.long_term.unwrap().text;
     assert!(text.ends_with("m\n\n<<truncated due to internal-space-memory-max-chars=9000>>"));
 }
@@ -105,7 +120,12 @@ fn a_pair_at_the_cut_goes_whole_and_a_combining_mark_does_not_hold() {
         file_limit: Some(3),
         ..hi_boss()
     };
-    for (text, kept) in [("ab😀c", 2), ("a😀bc", 3), ("ae\u{301}\u{302}", 3), ("abe\u{301}", 3)] {
+    for (text, kept) in [
+        ("ab😀c", 2),
+        ("a😀bc", 3),
+        ("ae\u{301}\u{302}", 3),
+        ("abe\u{301}", 3),
+    ] {
         let long = content(None, text);
         let cut = &snapshot(Some(&long), &[], &policy).long_term.unwrap().cuts[0];
         assert_eq!(cut.kept, kept, "{text}");
