@@ -47,7 +47,7 @@ impl Place {
         })
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haversack"));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();
@@ -111,6 +111,13 @@ impl Place {
         let to_text = to.to_str().context("UTF-8")?;
         text(self.run(&["store", "copy", &self.address, to_text, "--replace"])?)?;
         Ok(to)
+    }
+
+    /// Put into the store what lies in a folder.
+    pub fn copy_in(&self, from: &Path) -> anyhow::Result<()> {
+        let from = from.to_str().context("UTF-8")?;
+        text(self.run(&["store", "copy", from, &self.address])?)?;
+        Ok(())
     }
 
     /// A program that answers every question with `reply`, and keeps the questions in the file beside it.

@@ -10,3 +10,4 @@ pub mod log;
 pub mod memory;
 pub mod session_reader;
 pub mod sessions;
+pub mod space;

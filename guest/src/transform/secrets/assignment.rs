@@ -21,6 +21,9 @@ const NAMES: [&str; 15] = [
     "credentials",
 ];
 
+/// No more of a name or a value is looked at, so that a long line costs no more than its length.
+const LOOKED_AT_BYTES: usize = 256;
+
 /// The first such value in a line.
 pub fn find(line: &str) -> Option<&'static str> {
     let named = line
@@ -49,6 +52,10 @@ pub fn find(line: &str) -> Option<&'static str> {
 /// Whether what stands before a separator ends in the name of a secret, of one or two words.
 fn is_secret_name(before: &str) -> bool {
     let quotes = |character: char| character.is_whitespace() || "\"'`*:".contains(character);
+    let from = before.len().saturating_sub(LOOKED_AT_BYTES);
+    let before = before
+        .get(before.ceil_char_boundary(from)..)
+        .unwrap_or(before);
     let name = before.trim_end_matches(quotes);
     let from = name
         .char_indices()
@@ -68,6 +75,9 @@ fn is_secret_name(before: &str) -> bool {
 /// The value after a separator: without quotes, up to a blank or a closing quote.
 fn value(after: &str) -> &str {
     let opening = |character: char| character.is_whitespace() || "\"'`*=>".contains(character);
+    let after = after
+        .get(..after.floor_char_boundary(LOOKED_AT_BYTES))
+        .unwrap_or(after);
     let value = after.trim_start_matches(opening);
     let closing = |character: char| character.is_whitespace() || "\"'`,;)".contains(character);
     value.split(closing).next().unwrap_or_default()

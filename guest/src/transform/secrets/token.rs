@@ -75,6 +75,9 @@ const FORMS: [Form; 38] = [
     ("a Notion token", "ntn_", Alphabet::Plain, 40),
 ];
 
+/// No more of a token is looked at, so that a long line costs no more than its length.
+const LOOKED_AT_BYTES: usize = 256;
+
 /// The first token in a line.
 pub fn find(line: &str) -> Option<&'static str> {
     let mut before = None;
@@ -82,7 +85,9 @@ pub fn find(line: &str) -> Option<&'static str> {
         let begins = before.is_none_or(|before| !is_word(before));
         before = Some(character);
         if let Some(rest) = line.get(at..).filter(|_| begins) {
-            let what = of_table(rest).or_else(|| of_form(rest));
+            let what = of_table(rest)
+                .or_else(|| bot_token(rest))
+                .or_else(|| web_token(rest));
             if what.is_some() {
                 return what;
             }
@@ -99,24 +104,29 @@ fn of_table(rest: &str) -> Option<&'static str> {
     })
 }
 
-fn of_form(rest: &str) -> Option<&'static str> {
-    let dotted = run(rest, |character| Alphabet::Dotted.holds(character));
-    if let [header, body, signature] = dotted.split('.').collect::<Vec<_>>().as_slice()
-        && header.starts_with("eyJ")
-        && body.starts_with("eyJ")
-        && header.len().min(body.len()) >= 16
-        && signature.len() >= 16
-    {
-        return Some("a JSON web token");
-    }
+/// Of a bot: its number and 35 characters.
+fn bot_token(rest: &str) -> Option<&'static str> {
     let digits = run(rest, |character| character.is_ascii_digit());
     let after = rest.get(digits.len()..)?.strip_prefix(":AA")?;
-    let bot = (8..=10).contains(&digits.len()) && run(after, is_word).len() >= 30;
-    bot.then_some("a Telegram bot token")
+    let is_token = (8..=10).contains(&digits.len()) && run(after, is_word).len() >= 30;
+    is_token.then_some("a Telegram bot token")
+}
+
+/// Two parts that begin as JSON objects do in base64, with a dot between them.
+fn web_token(rest: &str) -> Option<&'static str> {
+    let header = run(rest.strip_prefix("eyJ")?, is_word);
+    let body = rest
+        .get("eyJ".len() + header.len()..)?
+        .strip_prefix(".eyJ")?;
+    let is_token = header.len() >= 12 && run(body, is_word).len() >= 12;
+    is_token.then_some("a JSON web token")
 }
 
 /// As much of the beginning as holds only such characters.
 fn run(text: &str, holds: impl Fn(char) -> bool) -> &str {
+    let text = text
+        .get(..text.floor_char_boundary(LOOKED_AT_BYTES))
+        .unwrap_or(text);
     let end = text.find(|character| !holds(character));
     text.get(..end.unwrap_or(text.len())).unwrap_or_default()
 }

@@ -60,7 +60,8 @@ pub fn backup_files(
             }),
     );
     let skipped = listing.skipped.into_iter();
-    let problems = skipped.map(|it| Problem::new(ProblemKind::Skipped, it.key, it.cause));
+    let wanted = skipped.filter(|skipped| is_backed_up(&agent, &skipped.key));
+    let problems = wanted.map(|it| Problem::new(ProblemKind::Skipped, it.key, it.cause));
     Ok(BackupAnswer {
         files,
         problems: problems.collect(),
