@@ -38,6 +38,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn what_stands_too_far_away_is_not_looked_at() {
+        let line = |blanks: usize| format!("password:{}Zu4-kQ9w.tP", " ".repeat(blanks));
+        for (blanks, found) in [
+            (0, true),
+            (245, true),
+            (248, true),
+            (249, false),
+            (1_000, false),
+        ] {
+            assert_eq!(of_line(&line(blanks)).is_some(), found, "{blanks}");
+        }
+        // Hostile lines end as fast as others; a character at the border is not split.
+        for hostile in ["é".repeat(4_000), ":=".repeat(4_000), "eyJ.".repeat(4_000)] {
+            assert_eq!(of_line(&hostile), None);
+        }
+    }
+
+    #[test]
     fn lines_are_numbered_from_one() {
         let key = ["-----BEGIN OPENSSH ", "PRIVATE KEY-----"].concat();
         let text = format!("fine\r\n\n{key}\npassword: Zu4-kQ9w.tP\n");

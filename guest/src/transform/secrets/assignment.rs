@@ -1,6 +1,7 @@
 //! Random values under names like `password`, in headers and in addresses. Pure.
 
 use super::randomness::is_random;
+use crate::limits::SECRET_BYTES_MAX;
 
 /// How names of secrets end, in lower case, without hyphens, underscores and blanks.
 const NAMES: [&str; 15] = [
@@ -20,9 +21,6 @@ const NAMES: [&str; 15] = [
     "credential",
     "credentials",
 ];
-
-/// No more of a name or a value is looked at, so that a long line costs no more than its length.
-const LOOKED_AT_BYTES: usize = 256;
 
 /// The first such value in a line.
 pub fn find(line: &str) -> Option<&'static str> {
@@ -52,7 +50,7 @@ pub fn find(line: &str) -> Option<&'static str> {
 /// Whether what stands before a separator ends in the name of a secret, of one or two words.
 fn is_secret_name(before: &str) -> bool {
     let quotes = |character: char| character.is_whitespace() || "\"'`*:".contains(character);
-    let from = before.len().saturating_sub(LOOKED_AT_BYTES);
+    let from = before.len().saturating_sub(SECRET_BYTES_MAX);
     let before = before
         .get(before.ceil_char_boundary(from)..)
         .unwrap_or(before);
@@ -76,7 +74,7 @@ fn is_secret_name(before: &str) -> bool {
 fn value(after: &str) -> &str {
     let opening = |character: char| character.is_whitespace() || "\"'`*=>".contains(character);
     let after = after
-        .get(..after.floor_char_boundary(LOOKED_AT_BYTES))
+        .get(..after.floor_char_boundary(SECRET_BYTES_MAX))
         .unwrap_or(after);
     let value = after.trim_start_matches(opening);
     let closing = |character: char| character.is_whitespace() || "\"'`,;)".contains(character);

@@ -1,6 +1,7 @@
 //! Tokens that are known by how they begin, and by their form: a table, JWTs, bot tokens. Pure.
 
 use super::randomness::is_stand_in;
+use crate::limits::SECRET_BYTES_MAX;
 
 /// Characters that may follow a prefix.
 #[derive(Clone, Copy)]
@@ -75,9 +76,6 @@ const FORMS: [Form; 38] = [
     ("a Notion token", "ntn_", Alphabet::Plain, 40),
 ];
 
-/// No more of a token is looked at, so that a long line costs no more than its length.
-const LOOKED_AT_BYTES: usize = 256;
-
 /// The first token in a line.
 pub fn find(line: &str) -> Option<&'static str> {
     let mut before = None;
@@ -125,7 +123,7 @@ fn web_token(rest: &str) -> Option<&'static str> {
 /// As much of the beginning as holds only such characters.
 fn run(text: &str, holds: impl Fn(char) -> bool) -> &str {
     let text = text
-        .get(..text.floor_char_boundary(LOOKED_AT_BYTES))
+        .get(..text.floor_char_boundary(SECRET_BYTES_MAX))
         .unwrap_or(text);
     let end = text.find(|character| !holds(character));
     text.get(..end.unwrap_or(text.len())).unwrap_or_default()

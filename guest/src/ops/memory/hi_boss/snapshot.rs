@@ -2,7 +2,9 @@
 
 use super::super::{Note, SnapshotAnswer, SnapshotRequest};
 use crate::layout::hi_boss::{AgentName, Date, Place, memories_prefix, space_prefix};
-use crate::limits::{MEMORY_DAYS_DEFAULT, MEMORY_DAYS_MAX, MEMORY_DAYS_READ_MAX};
+use crate::limits::{
+    MEMORY_DAYS_DEFAULT, MEMORY_DAYS_MAX, MEMORY_DAYS_READ_MAX, MEMORY_REPLACEMENTS_MAX,
+};
 use crate::ops::load::{get, read_file};
 use crate::ops::moment;
 use crate::ops::prompt::Budget;
@@ -11,11 +13,8 @@ use crate::store::{
 };
 use crate::transform::assemble::assemble;
 use crate::transform::memory_snapshot::{Content, parts, snapshot as cut};
-use crate::transform::truncate::policy::{Policy, Shape, preset};
+use crate::transform::truncate::policy::{Policy, Shape, Spending, preset};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
-
-/// Files that are read at once to replace blank ones.
-const REPLACEMENTS_MAX: usize = 8;
 
 /// What was found of an agent's memory.
 #[derive(Debug)]
@@ -68,8 +67,8 @@ pub fn snapshot(store: &dyn Store, request: &SnapshotRequest) -> Result<Snapshot
     })
 }
 
-/// The policy with every figure: `days` goes before what the policy says of days, and the limit of all days is
-/// that of one times their number, unless the policy is the caller's and says.
+/// The policy with every figure: `days` goes before what the policy says of days. For policies of hi-boss' kind the
+/// limit of all days is that of one times their number, unless the policy is the caller's and says.
 pub(in crate::ops) fn policy_of(budget: Option<&Budget>, days: Option<u32>) -> Result<Policy> {
     let hi_boss = preset("hi-boss")?;
     let mut policy = budget.map_or(Ok(hi_boss.clone()), Budget::policy)?;
@@ -80,7 +79,8 @@ pub(in crate::ops) fn policy_of(budget: Option<&Budget>, days: Option<u32>) -> R
         )));
     }
     let is_own = matches!(budget, Some(Budget::Custom(_)));
-    if policy.daily_total_limit.is_none() || (days.is_some() && !is_own) {
+    let unsaid = policy.daily_total_limit.is_none() || (days.is_some() && !is_own);
+    if unsaid && policy.spending == Spending::OldestDailyFirst {
         let product = |limit: u64| limit.saturating_mul(u64::from(figure));
         policy.daily_total_limit = policy.daily_limit.map(product);
         if policy.daily_total_marker.trim().is_empty() {
@@ -137,7 +137,8 @@ pub(in crate::ops) fn load(
     let mut looked_at = 0;
     while loaded.days.len() < wanted && !dates.is_empty() && looked_at < MEMORY_DAYS_READ_MAX {
         let missing = wanted - loaded.days.len();
-        let batch = reading.newest(&mut dates, missing.max(looked_at.min(REPLACEMENTS_MAX)));
+        let count = missing.max(looked_at.min(MEMORY_REPLACEMENTS_MAX));
+        let batch = reading.newest(&mut dates, count, MEMORY_DAYS_READ_MAX - looked_at);
         looked_at += batch.looked_at;
         let wave = batch
             .keys
@@ -229,13 +230,14 @@ impl Reading<'_> {
         Ok(())
     }
 
-    /// Up to `count` of the newest dates, which stand last; of those without a byte it is only said.
-    fn newest(&mut self, dates: &mut Vec<(Date, u64)>, count: usize) -> Batch {
+    /// Up to `count` of the newest dates, which stand last; of those without a byte it is only said. No more than
+    /// `room` are looked at.
+    fn newest(&mut self, dates: &mut Vec<(Date, u64)>, count: usize, room: usize) -> Batch {
         let mut batch = Batch {
             keys: Vec::new(),
             looked_at: 0,
         };
-        while batch.keys.len() < count && batch.looked_at < MEMORY_DAYS_READ_MAX {
+        while batch.keys.len() < count && batch.looked_at < room {
             let Some((date, size_bytes)) = dates.pop() else {
                 break;
             };
