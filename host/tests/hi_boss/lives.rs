@@ -115,15 +115,16 @@ pub fn limits(place: &Place) -> anyhow::Result<()> {
         ),
         (&["--long-term-max", "10"], &["0123456789\n```"]),
         (
-            &["--per-day-max", "9"],
-            &[
-                "internal-space-daily-per-day-max-chars=9>>",
-                "internal-space-daily-max-chars=18>>",
-            ],
+            &["--per-day-max", "9", "--daily-max", "500"],
+            &["abcdefghi\n\n<<truncated due to internal-space-daily-per-day-max-chars=9>>"],
         ),
         (
-            &["--daily-max", "30"],
-            &["abcdefghij\n\n<<truncated due to internal-space-daily-max-chars=30>>"],
+            &["--per-day-max", "9"],
+            &["internal-space-daily-max-chars=18>>"],
+        ),
+        (
+            &["--daily-max", "29"],
+            &["abcdefghij\n\n<<truncated due to internal-space-daily-max-chars=29>>"],
         ),
         (
             &["--total-max", "25"],
