@@ -9,8 +9,7 @@ use crate::place::{Place, text};
 
 const SPACE: &str = "agents/nex/internal_space";
 
-/// Each with what it leaves to be seen.
-const OPERATIONS: [&[&str]; 12] = [
+const OPERATIONS: [&[&str]; 11] = [
     &["memory", "ensure", "hi-boss:nex"],
     &["memory", "ensure", "hi-boss:nex"],
     &[
@@ -62,7 +61,6 @@ const OPERATIONS: [&[&str]; 12] = [
         "--yes",
     ],
     &["ls", "hi-boss:nex"],
-    &["store", "check", "."],
 ];
 
 pub fn is_there() -> bool {
@@ -87,27 +85,19 @@ fn status_after_every_operation(place: &Place, folder: &str, prefix: &str) -> an
     std::fs::write(space.join("Note.md"), "# Old\n")?;
     git(&repository, &["init", "--quiet"])?;
     let backup = place.folder.path().join("backup").display().to_string();
-    let store_text = store.display().to_string();
     let check = |operation: &[&str]| -> anyhow::Result<()> {
-        let line: Vec<&str> = operation
-            .iter()
-            .map(|word| {
-                if *word == "." {
-                    store_text.as_str()
-                } else {
-                    *word
-                }
-            })
-            .collect();
-        text(place.run(&line)?)?;
+        text(place.run(operation)?)?;
         let names = seen(&repository)?;
-        ensure!(!names.is_empty(), "{line:?}: git sees nothing");
+        ensure!(!names.is_empty(), "{operation:?}: git sees nothing");
         for name in names {
             let inside = name.strip_prefix(prefix).unwrap_or_default();
             let is_day = inside
                 .strip_prefix("memories/")
                 .is_some_and(|day| day.ends_with(".md") && !day.contains('/'));
-            ensure!(inside == "MEMORY.md" || is_day, "{line:?}: git sees {name}");
+            ensure!(
+                inside == "MEMORY.md" || is_day,
+                "{operation:?}: git sees {name}"
+            );
         }
         Ok(())
     };

@@ -132,11 +132,11 @@ pub fn limits(place: &Place) -> anyhow::Result<()> {
         ),
         (
             &["--days", "1", "--per-day-max", "20"],
-            &["abcdefghij\n\n<<truncated due to internal-space-daily-max-chars=20>>"],
+            &["--- 2026-02-20 ---\na\n\n<<truncated due to internal-space-daily-max-chars=20>>"],
         ),
         (
             &["--budget", "newest-first", "--per-day-max", "9"],
-            &["[... 0 lines of memories/2026-02-20.md left out"],
+            &["memories/2026-02-20.md left out: kept 9 of 10 characters ...]\n\nbcdefghij"],
         ),
         (&["--budget", "none"], &["klmnopqrst"]),
     ] {
