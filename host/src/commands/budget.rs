@@ -11,7 +11,9 @@ use super::read_text;
 
 /// Figures in the place of a policy's own.
 #[derive(Debug, Args)]
-#[command(next_help_heading = "Limits, in UTF-16 units as JavaScript counts")]
+#[command(
+    next_help_heading = "Limits, in UTF-16 units; without --budget the other ones are hi-boss'"
+)]
 pub struct Limits {
     /// How many days that have a file, at most 14 [default: 2]
     #[arg(long, value_name = "N")]

@@ -81,7 +81,7 @@ pub fn location(shared: &Shared, system: Option<&str>) -> anyhow::Result<String>
     match &shared.store {
         Some(location) if location.is_empty() => {
             let message = "--store (or HAVERSACK_STORE) is empty: give a directory or a bucket's URL, or leave it out";
-            return Err(Failure::new(Code::Invalid, message).into());
+            Err(Failure::new(Code::Invalid, message).into())
         }
         Some(location) => Ok(location.clone()),
         None => Ok(default_location(system)),

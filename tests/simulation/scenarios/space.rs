@@ -209,7 +209,7 @@ impl Scenario for Space {
                     2 => Operation::Prune { id },
                     3 => Operation::Append { id },
                     _ => {
-                        let line = random.below(3) as usize;
+                        let line = random.below(3);
                         Operation::Promote { id, line }
                     }
                 }
