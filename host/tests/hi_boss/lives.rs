@@ -190,7 +190,7 @@ pub fn backup(place: &Place) -> anyhow::Result<()> {
         let file = from.join(keys[number]);
         std::fs::create_dir_all(file.parent().context("a folder")?)?;
         std::fs::write(&file, "x")?;
-        place.copy_in(&from)?;
+        copy_in(place, &from)?;
     }
     let said = text(backup(&["--dry-run"])?)?;
     ensure!(said.contains("MEMORY.md") && !to.exists(), "{said}");
@@ -261,6 +261,13 @@ fn fails_among(output: &std::process::Output, code: i32, name: &str) -> anyhow::
     Ok(())
 }
 
+/// Put into the store what lies in a folder.
+fn copy_in(place: &Place, from: &std::path::Path) -> anyhow::Result<()> {
+    let from = from.to_str().context("UTF-8")?;
+    text(place.run(&["store", "copy", from, &place.address])?)?;
+    Ok(())
+}
+
 /// What lies in the space of a backup, in order.
 fn names(backup: &std::path::Path) -> anyhow::Result<Vec<String>> {
     let space = backup.join(SPACE);
@@ -283,7 +290,7 @@ pub fn note(place: &Place) -> anyhow::Result<()> {
     let from = place.folder.path().join("legacy");
     std::fs::create_dir_all(from.join(SPACE))?;
     std::fs::write(from.join(SPACE).join("Note.md"), "# Old\n")?;
-    place.copy_in(&from)?;
+    copy_in(place, &from)?;
     let output = place.run(&["memory", "ensure", HOME])?;
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     prints(text(output)?, &format!("made {SPACE}/MEMORY.md\n"))?;
@@ -292,7 +299,7 @@ pub fn note(place: &Place) -> anyhow::Result<()> {
     // It comes again, and by then there is more in MEMORY.md.
     memory(place, "append", &[&["--text", "one"], &AT[..]].concat())?;
     memory(place, "promote", &["2026-02-20", "--line", "1"])?;
-    place.copy_in(&from)?;
+    copy_in(place, &from)?;
     let answer = json(place, "ensure", &[])?;
     ensure!(answer["changed"] == false, "{answer}");
     let message = answer["problems"][0]["message"]

@@ -12,7 +12,7 @@ pub const KEY: &str = "agent:hera:main";
 
 pub struct Place {
     pub folder: tempfile::TempDir,
-    address: String,
+    pub address: String,
     environment: Vec<(&'static str, String)>,
     /// Where a worker unpacks what is posted to it, in a bucket's place.
     pub worker: Option<String>,
@@ -111,13 +111,6 @@ impl Place {
         let to_text = to.to_str().context("UTF-8")?;
         text(self.run(&["store", "copy", &self.address, to_text, "--replace"])?)?;
         Ok(to)
-    }
-
-    /// Put into the store what lies in a folder.
-    pub fn copy_in(&self, from: &Path) -> anyhow::Result<()> {
-        let from = from.to_str().context("UTF-8")?;
-        text(self.run(&["store", "copy", from, &self.address])?)?;
-        Ok(())
     }
 
     /// A program that answers every question with `reply`, and keeps the questions in the file beside it.
