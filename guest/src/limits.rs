@@ -119,6 +119,18 @@ pub const MEMORY_TEXT_BYTES_MAX: usize = 256 << 10;
 /// Days in a snapshot of memory, unless the caller says otherwise, and at most.
 pub const MEMORY_DAYS_DEFAULT: u32 = 2;
 pub const MEMORY_DAYS_MAX: u32 = 14;
+/// Files of days that one snapshot reads until it has found enough that are not empty.
+pub const MEMORY_DAYS_READ_MAX: usize = WAVE_REQUESTS_MAX;
+/// Files that are read at once to replace blank ones; each has up to 1 MiB.
+pub const MEMORY_REPLACEMENTS_MAX: usize = 8;
+/// Lines that one call promotes.
+pub const PROMOTED_LINES_MAX: usize = 1_000;
+/// Days that pruning may be told to keep: a century.
+pub const KEEP_DAYS_MAX: u32 = 36_525;
+/// Bytes that are looked at of what may be a secret, so that a long line costs no more than its length.
+pub const SECRET_BYTES_MAX: usize = 256;
+/// Lines that a refusal of secrets names.
+pub const SECRETS_NAMED_MAX: usize = 5;
 
 /// Files in one answer of `files.glob`; a list page has no more.
 pub const FILES_GLOB_MAX: usize = LIST_PAGE_MAX as usize;

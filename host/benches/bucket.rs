@@ -135,6 +135,7 @@ async fn copies(server: &Server) -> Outcome {
     let (to, faults) = far(server, 64, LATENCY)?;
     let options = CopyOptions {
         prefix: None,
+        only: None,
         replace: false,
         dry_run: false,
         objects_at_once: 64,

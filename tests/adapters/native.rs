@@ -124,6 +124,21 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
         "media.discard" => settled(media::discard(store, &a.take("request")?)),
         "memory.append" => settled(memory::append(store, &a.take("request")?)),
         "memory.snapshot" => settled(memory::snapshot(store, &a.take("request")?)),
+        "memory.ensure" => {
+            let (home, id): (_, String) = (a.take("home")?, a.take("request-id")?);
+            settled(memory::ensure(store, &home, &id))
+        }
+        "memory.read" => {
+            let (home, date): (_, Option<String>) = (a.take("home")?, a.take("date")?);
+            settled(memory::read(store, &home, date.as_deref()))
+        }
+        "memory.write" => settled(memory::write(store, &a.take("request")?)),
+        "memory.promote" => settled(memory::promote(store, &a.take("request")?)),
+        "memory.prune" => settled(memory::prune(store, &a.take("request")?)),
+        "memory.backup-files" => {
+            let (home, from): (_, Option<String>) = (a.take("home")?, a.take("continue-from")?);
+            settled(memory::backup_files(store, &home, from.as_deref()))
+        }
         "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),

@@ -39,6 +39,7 @@ use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
 use crate::scenarios::mirror::{self, Mirrors};
 use crate::scenarios::sessions::Sessions;
+use crate::scenarios::space::{self, Space};
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -110,6 +111,7 @@ fn main() -> ExitCode {
     logs(&mut simulation);
     archives(&mut simulation);
     memories(&mut simulation);
+    spaces(&mut simulation);
     files(&mut simulation);
     sessions(&mut simulation);
     mirrors(&mut simulation);
@@ -202,6 +204,24 @@ fn memories(simulation: &mut Simulation) {
     let memory = || Memory { edited: false };
     simulation.planted(UNCONDITIONAL, memory(), Breakage::Unconditional(|_| true));
     simulation.planted(LOST_IS_FAILURE, memory(), Breakage::LostIsFailure);
+}
+
+fn spaces(simulation: &mut Simulation) {
+    for note in [false, true] {
+        simulation.correct(Space { note });
+    }
+    let space = || Space { note: true };
+    simulation.planted(UNCONDITIONAL, space(), Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, space(), Breakage::LostIsFailure);
+    let deletes_first = Breakage::DeletesBefore {
+        sources: space::is_note,
+        target: space::is_long_term,
+    };
+    simulation.planted(
+        "the note deleted before it is copied",
+        space(),
+        deletes_first,
+    );
 }
 
 fn files(simulation: &mut Simulation) {

@@ -19,6 +19,7 @@ same!(
     i32,
     String,
     Vec<u8>,
+    Vec<u32>,
     Vec<String>,
     (String, String)
 );

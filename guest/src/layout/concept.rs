@@ -54,15 +54,17 @@ concepts! {
     /// Places and keys.
     Layout "layout"                     Works  Works   Works    Works   Works;
     /// A system prompt, put together from files.
-    Prompt "prompt"                     Works  Absent  Absent   Absent  Later;
+    Prompt "prompt"                     Works  Absent  Absent   Absent  Works;
     /// Skills with front matter.
     Skills "skills"                     Works  Later   Absent   Later   Absent;
     /// Long-term and daily memory that an agent writes.
-    Memory "memory"                     Works  Absent  Absent   Absent  Later;
+    Memory "memory"                     Works  Absent  Absent   Absent  Works;
     /// A cut of memory for a prompt.
-    MemorySnapshot "memory-snapshot"    Works  Absent  Absent   Absent  Later;
+    MemorySnapshot "memory-snapshot"    Works  Absent  Absent   Absent  Works;
+    /// Long-term memory that is set up, written by version, and promoted to.
+    Curation "memory-curation"          Absent Absent  Absent   Absent  Works;
     /// Refusing memory that looks like a secret.
-    SecretCheck "secret-check"          Absent Absent  Absent   Absent  Later;
+    SecretCheck "secret-check"          Absent Absent  Absent   Absent  Works;
     /// Message logs of sessions.
     Sessions "sessions"                 Works  Later   Absent   Absent  Absent;
     /// Ending a session and starting the next one.
@@ -84,7 +86,7 @@ concepts! {
     /// Deleting by age.
     Retention "retention"               Absent Later   NonGoal  Absent  Absent;
     /// Removing old files on request.
-    Pruning "pruning"                   Absent Absent  NonGoal  Absent  Later;
+    Pruning "pruning"                   Absent Absent  NonGoal  Absent  Works;
     /// Projects, tasks and runs.
     Runs "runs"                         Absent Absent  Later    Absent  Absent;
     /// Facts of projects and tasks.
@@ -100,7 +102,7 @@ concepts! {
     /// Running commands inside an agent's view.
     Sandbox "sandbox"                   Absent Absent  Absent   Later   Absent;
     /// A copy from which a home can be restored.
-    Backup "backup"                     Absent Later   Absent   Absent  Later;
+    Backup "backup"                     Absent Later   Absent   Absent  Works;
     /// Memory that several agents share.
     SharedMemory "shared-memory"        Absent Absent  Absent   Absent  NonGoal;
     /// Rewriting memory without being asked.
@@ -180,11 +182,12 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_every_layout_and_all_of_gsv() {
+    fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
-                let works = *concept == Concept::Layout || (system == System::Gsv && has_it);
+                let whole = [System::Gsv, System::HiBoss].contains(&system);
+                let works = *concept == Concept::Layout || (whole && has_it);
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,

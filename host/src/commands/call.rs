@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::Shared;
 use super::exit::{Code, Failure};
-use super::open::open;
+use super::open::{BucketFlags, open};
 
 /// The component, and the store that this run is about.
 pub struct Caller {
@@ -32,20 +32,24 @@ impl Caller {
 
     /// Over `--store`, or the default for homes of `system`. A missing store is a failure of its own.
     pub fn over_store(shared: &Shared, system: Option<&str>) -> anyhow::Result<Self> {
-        let location = match &shared.store {
-            Some(location) if location.is_empty() => {
-                let message = "--store (or HAVERSACK_STORE) is empty: give a directory or a bucket's URL, or leave it out";
-                return Err(Failure::new(Code::Invalid, message).into());
-            }
-            Some(location) => location.clone(),
-            None => default_location(system),
-        };
+        let location = location(shared, system)?;
         let store = open(&location, &shared.bucket, system)?;
         let engine = Engine::new(shared.engine_options())?;
         Ok(Self {
             engine,
             store,
             location,
+        })
+    }
+
+    /// Over a store that a command names beside `--store`.
+    pub fn over(shared: &Shared, location: &str, flags: &BucketFlags) -> anyhow::Result<Self> {
+        let store = open(location, flags, None)?;
+        let engine = Engine::new(shared.engine_options())?;
+        Ok(Self {
+            engine,
+            store,
+            location: location.to_owned(),
         })
     }
 
@@ -69,6 +73,18 @@ impl Caller {
             }
             answer => Ok(answer),
         }
+    }
+}
+
+/// What `--store` says, or the default for homes of `system`.
+pub fn location(shared: &Shared, system: Option<&str>) -> anyhow::Result<String> {
+    match &shared.store {
+        Some(location) if location.is_empty() => {
+            let message = "--store (or HAVERSACK_STORE) is empty: give a directory or a bucket's URL, or leave it out";
+            Err(Failure::new(Code::Invalid, message).into())
+        }
+        Some(location) => Ok(location.clone()),
+        None => Ok(default_location(system)),
     }
 }
 

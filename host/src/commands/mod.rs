@@ -104,7 +104,7 @@ enum Command {
     Prompt(Box<prompt::Prompt>),
     /// List or read skills
     Skills(skills::Skills),
-    /// Append to a home's memory, or print it
+    /// Append to a home's memory, print it, and for hi-boss curate and back it up
     Memory(memory::Memory),
     /// List, read, change and search the files of a home's workspace
     Files(files::Files),

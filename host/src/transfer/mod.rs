@@ -13,7 +13,9 @@ use tokio::sync::Semaphore;
 pub use self::compare::Difference;
 use crate::store::check::{self, error};
 use crate::store::key::{key_problem, shown};
-use crate::store::{Answer, BlobStore, Error, ErrorCode, ListRequest, Listing, Request, Skipped};
+use crate::store::{
+    Answer, BlobStore, Entry, Error, ErrorCode, ListRequest, Listing, Request, Skipped,
+};
 
 /// Memory that the bytes under way may take.
 pub const BUDGET_BYTES: u64 = 128 << 20;
@@ -25,6 +27,8 @@ pub const ONE_STEP_BYTES_MAX: u64 = check::CONCAT_CONDITION_BYTES_MAX;
 pub struct CopyOptions {
     /// Only keys below this one; none means all.
     pub prefix: Option<String>,
+    /// Exactly these, in the place of what the source lists.
+    pub only: Option<Vec<Entry>>,
     /// Write over objects that are there and differ.
     pub replace: bool,
     /// Find out what would be done, and write nothing.
@@ -37,6 +41,7 @@ impl Default for CopyOptions {
     fn default() -> Self {
         CopyOptions {
             prefix: None,
+            only: None,
             replace: false,
             dry_run: false,
             objects_at_once: 64,
@@ -177,7 +182,7 @@ pub async fn copy(
         limit: None,
     };
     loop {
-        let page = match list(from, request.clone()).await {
+        let page = match page(from, &request, options).await {
             Ok(page) => page,
             Err(error) => {
                 summary.unlisted = Some(error);
@@ -225,8 +230,21 @@ fn kind(store: &dyn BlobStore) -> Option<String> {
     described.find_map(|(name, value)| (name == "kind").then_some(value))
 }
 
-async fn list(store: &dyn BlobStore, request: ListRequest) -> Result<Listing, Error> {
-    match store.read(vec![Request::List(request)]).await.pop() {
+/// What is named, else a page of what the source lists.
+async fn page(
+    store: &dyn BlobStore,
+    request: &ListRequest,
+    options: &CopyOptions,
+) -> Result<Listing, Error> {
+    if let Some(only) = &options.only {
+        return Ok(Listing {
+            entries: only.clone(),
+            prefixes: Vec::new(),
+            skipped: Vec::new(),
+            cursor: None,
+        });
+    }
+    match store.read(vec![Request::List(request.clone())]).await.pop() {
         Some(Ok(Answer::Listing(listing))) => Ok(listing),
         Some(Err(error)) => Err(error),
         _ => Err(read::unanswered("a list")),

@@ -12,7 +12,7 @@ pub const KEY: &str = "agent:hera:main";
 
 pub struct Place {
     pub folder: tempfile::TempDir,
-    address: String,
+    pub address: String,
     environment: Vec<(&'static str, String)>,
     /// Where a worker unpacks what is posted to it, in a bucket's place.
     pub worker: Option<String>,
@@ -47,7 +47,7 @@ impl Place {
         })
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    pub fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_haversack"));
         for (name, _) in std::env::vars_os() {
             let text = name.to_string_lossy();

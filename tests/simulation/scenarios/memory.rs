@@ -147,6 +147,7 @@ impl Scenario for Memory {
                     at_ms: START_MS,
                     utc_offset_minutes: 0,
                     text: format!("{MARK}{id}"),
+                    allow_secrets: false,
                 };
                 match append(store, &request) {
                     Ok(answer) if answer.key != KEY => {

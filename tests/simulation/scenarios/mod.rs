@@ -14,3 +14,4 @@ pub mod mirror_host;
 pub mod resetting;
 pub mod session_reader;
 pub mod sessions;
+pub mod space;

@@ -328,6 +328,7 @@ impl Commit<'_> {
             at_ms: part_ms,
             utc_offset_minutes: self.state.utc_offset_minutes,
             text: self.state.memories.clone(),
+            allow_secrets: false,
         }
     }
 

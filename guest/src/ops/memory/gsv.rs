@@ -1,11 +1,12 @@
 //! Memory of a gsv agent: MEMORY.md and `memory/{date}.md` (spec: gsv, Compaction and Prompt).
 
+use super::text::{CONTENT_TYPE, check_text, near_limit};
 use super::{AppendAnswer, AppendRequest, Note, SnapshotAnswer, SnapshotRequest};
 use crate::format::text::trim;
 use crate::layout::gsv::{
     AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix, memory_prefix,
 };
-use crate::limits::{MEMORY_DAYS_DEFAULT, MEMORY_DAYS_MAX, MEMORY_TEXT_BYTES_MAX};
+use crate::limits::{MEMORY_DAYS_DEFAULT, MEMORY_DAYS_MAX};
 use crate::ops::load::{blob, get, read_file};
 use crate::ops::moment;
 use crate::protocol::document::{Change, Current, edit};
@@ -15,9 +16,6 @@ use crate::transform::memory_section;
 use crate::transform::truncate::budget::{File, fit};
 use crate::transform::truncate::policy::{Policy, preset};
 use crate::types::{Error, Problem, ProblemKind, Result};
-
-/// What daily files are.
-const CONTENT_TYPE: &str = "text/markdown; charset=utf-8";
 
 pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer> {
     append_section(&Metered::new(store), request)
@@ -54,33 +52,6 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
         key,
         cost: store.cost(),
     })
-}
-
-fn check_text(text: &str) -> Result<()> {
-    if trim(text).is_empty() {
-        return Err(Error::invalid(
-            "the text is blank: there is nothing to remember",
-        ));
-    }
-    if text.len() > MEMORY_TEXT_BYTES_MAX {
-        return Err(Error::too_large(format!(
-            "the text has {} bytes, over {MEMORY_TEXT_BYTES_MAX}; append it in parts",
-            text.len()
-        )));
-    }
-    Ok(())
-}
-
-/// A prompt reads the first MiB of a file.
-fn near_limit(key: &str, size_bytes: u64) -> Vec<Problem> {
-    let limit = crate::limits::WORKSPACE_FILE_BYTES_MAX;
-    if size_bytes <= limit {
-        return Vec::new();
-    }
-    let message = format!(
-        "is {size_bytes} bytes long, and a prompt reads {limit} of a file: move older sections to another file"
-    );
-    vec![Problem::new(ProblemKind::NearLimit, key, message)]
 }
 
 pub fn snapshot(store: &dyn Store, request: &SnapshotRequest) -> Result<SnapshotAnswer> {

@@ -2,6 +2,7 @@
 //! (gsv reference, "Loading Order"; spec: gsv, Prompt). How sections are joined and cut is decided in
 //! `transform/`.
 
+use super::scaffold;
 use super::{AssembleAnswer, AssembleRequest, Budget, HiddenSkill, Runtime};
 use crate::format::text::trim;
 use crate::layout::gsv::{AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix};
@@ -9,9 +10,9 @@ use crate::ops::{load, moment, presence, skills};
 use crate::store::{Metered, Request, Store};
 use crate::transform::assemble::{Part, assemble as join};
 use crate::transform::eligibility::Conditions;
+use crate::transform::heartbeat;
 use crate::transform::manifest::{Manifest, Mode, Stability};
 use crate::transform::truncate::budget::{File, Fitted, fit};
-use crate::transform::{heartbeat, tooling};
 use crate::types::{Error, Result};
 
 /// The base prompt when neither session nor configuration has one.
@@ -118,7 +119,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
         fit(&plain, &policy)
     };
 
-    let mut parts = scaffold(request);
+    let mut parts = scaffold::parts(request, Some(DEFAULT_BASE));
     parts.extend(
         files
             .drain(..)
@@ -137,7 +138,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     parts.push(Part::own(
         "Runtime",
         Some("## Runtime".into()),
-        runtime(&subject, &request.runtime),
+        runtime_lines(&subject, &request.runtime),
         Stability::Volatile,
     ));
     let assembled = join(parts);
@@ -310,65 +311,13 @@ impl Found {
     }
 }
 
-/// The caller's part: base prompt, sections of its own, tools.
-fn scaffold(request: &AssembleRequest) -> Vec<Part> {
-    let given = [&request.session_prompt, &request.config_prompt];
-    let base = given
-        .into_iter()
-        .flatten()
-        .find(|text| !trim(text).is_empty());
-    let base = base.map_or(DEFAULT_BASE, String::as_str).to_owned();
-    let mut parts = vec![Part::own("Base prompt", None, base, Stability::Stable)];
-    parts.extend(request.sections.iter().map(|extra| {
-        let title = extra
-            .title
-            .as_deref()
-            .map(trim)
-            .filter(|title| !title.is_empty());
-        Part::own(
-            title.unwrap_or("Section"),
-            title.map(|title| format!("## {title}")),
-            extra.text.clone(),
-            Stability::Stable,
-        )
-    }));
-    let tools = request
-        .tools
-        .iter()
-        .map(|tool| (tool.name.as_str(), tool.description.as_str()));
-    parts.push(Part::own(
-        "Tooling",
-        Some("## Tooling".into()),
-        tooling::listing(tools),
-        Stability::Stable,
-    ));
-    parts
-}
-
-/// One `Name: value` a line, on one line each whatever the value holds.
-fn runtime(subject: &Subject, runtime: &Runtime) -> String {
+/// What the reference says of the agent, then what the caller gave.
+fn runtime_lines(subject: &Subject, runtime: &Runtime) -> String {
     let session = if subject.main { "main" } else { "non-main" };
-    let mut lines = vec![
+    let own = [
         ("Agent", subject.agent.to_string()),
         ("Session", session.to_owned()),
         ("Session key", subject.session.to_string()),
     ];
-    let given = [
-        ("Model", &runtime.model),
-        ("Time zone", &runtime.time_zone),
-        ("Channel", &runtime.channel),
-    ];
-    lines.extend(
-        given
-            .into_iter()
-            .filter_map(|(name, value)| Some((name, value.clone()?))),
-    );
-    lines.push(("Hosts", runtime.hosts.join(", ")));
-    let lines: Vec<String> = lines
-        .into_iter()
-        .map(|(name, value)| (name, value.split_whitespace().collect::<Vec<_>>().join(" ")))
-        .filter(|(_, value)| !value.is_empty())
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
-    lines.join("\n")
+    scaffold::runtime(own.into(), runtime)
 }

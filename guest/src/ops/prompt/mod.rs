@@ -2,6 +2,8 @@
 //! `wit/core/prompt.wit`; what each system puts in stands in a file of its own.
 
 mod gsv;
+mod hi_boss;
+mod scaffold;
 
 use serde::{Deserialize, Serialize};
 
@@ -108,5 +110,8 @@ pub struct AssembleAnswer {
 pub fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<AssembleAnswer> {
     let system = System::parse(&request.home.system)?;
     require(system, Concept::Prompt)?;
-    gsv::assemble(store, request)
+    match system {
+        System::HiBoss => hi_boss::assemble(store, request),
+        _ => gsv::assemble(store, request),
+    }
 }

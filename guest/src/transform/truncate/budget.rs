@@ -173,35 +173,41 @@ fn fit_one(file: &File, share: &Share, policy: &Policy) -> Fitted {
         });
         fitted.text = shortened.text;
     }
-    if file.read_bytes < file.size_bytes {
-        let which = if file.read_from == 0 { "first" } else { "last" };
-        let marker = format!(
-            "[... {} is {} bytes long; only the {which} {} were read ...]",
-            file.name, file.size_bytes, file.read_bytes
-        );
-        if file.read_from == 0 {
-            fitted.text.push_str("\n\n");
-            fitted.text.push_str(&marker);
-        } else {
-            fitted.text.insert_str(0, &format!("{marker}\n\n"));
-        }
-        fitted.cuts.insert(
-            0,
-            Cut {
-                key: file.key.clone(),
-                rule: CutRule::ReadLimit,
-                unit: Unit::Bytes,
-                limit: WORKSPACE_FILE_BYTES_MAX,
-                total: file.size_bytes,
-                kept: file.read_bytes,
-                ranges: vec![KeptRange {
-                    start_bytes: file.read_from,
-                    end_bytes: file.read_from + file.read_bytes,
-                }],
-            },
-        );
-    }
+    mark_unread(file, &mut fitted);
     fitted
+}
+
+/// Say what the read limit left out of a file, in the text and as a cut.
+pub(crate) fn mark_unread(file: &File, fitted: &mut Fitted) {
+    if file.read_bytes >= file.size_bytes {
+        return;
+    }
+    let which = if file.read_from == 0 { "first" } else { "last" };
+    let marker = format!(
+        "[... {} is {} bytes long; only the {which} {} were read ...]",
+        file.name, file.size_bytes, file.read_bytes
+    );
+    if file.read_from == 0 {
+        fitted.text.push_str("\n\n");
+        fitted.text.push_str(&marker);
+    } else {
+        fitted.text.insert_str(0, &format!("{marker}\n\n"));
+    }
+    fitted.cuts.insert(
+        0,
+        Cut {
+            key: file.key.clone(),
+            rule: CutRule::ReadLimit,
+            unit: Unit::Bytes,
+            limit: WORKSPACE_FILE_BYTES_MAX,
+            total: file.size_bytes,
+            kept: file.read_bytes,
+            ranges: vec![KeptRange {
+                start_bytes: file.read_from,
+                end_bytes: file.read_from + file.read_bytes,
+            }],
+        },
+    );
 }
 
 /// Daily text that gives way to a total says so with the daily marker (spec: hi-boss); a file that is

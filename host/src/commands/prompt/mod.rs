@@ -22,6 +22,7 @@ use request::RequestOptions;
 Examples:
   haversack prompt gsv:hera --now 2026-02-20T09:30:00Z
   haversack prompt gsv:hera --session agent:hera:dm:anna --budget hi-boss --sections
+  haversack prompt hi-boss:nex --base 'You are Nex.' --days 3 --per-day-max 2000
   haversack prompt gsv:hera --json > before.json
   haversack prompt compare before.json after.json"
 )]
@@ -108,9 +109,10 @@ impl Prompt {
     async fn assemble(&self, home: &Home, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, Some(&home.system))?;
         let mut request = self.request.to_json(home)?;
+        self.request.add_limits(&caller, &mut request).await?;
         let assumed = match request.contains_key("session-key") {
             true => None,
-            false => Some(assume_main_session(&caller, home, &mut request).await?),
+            false => assume_main_session(&caller, home, &mut request).await?,
         };
         let answer = caller
             .call("prompt", "assemble", json!({ "request": request }))
@@ -148,13 +150,12 @@ impl Prompt {
     }
 }
 
-/// The key of the main session, put into a request that has none. Systems without sessions answer their own
-/// error to what stands there then.
+/// The key of the main session, put into a request that has none; for systems without sessions an empty one.
 async fn assume_main_session(
     caller: &Caller,
     home: &Home,
     request: &mut Map<String, Value>,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<Option<String>> {
     let key = if home.system == "gsv" {
         let main_key = request.get("main-key").cloned().unwrap_or(Value::Null);
         let arguments = json!({ "agent": home.id, "main-key": main_key, "conversation": "main" });
@@ -164,7 +165,7 @@ async fn assume_main_session(
         String::new()
     };
     request.insert("session-key".into(), json!(key));
-    Ok(key)
+    Ok((!key.is_empty()).then_some(key))
 }
 
 fn print_sections(answer: &Answer) -> anyhow::Result<()> {

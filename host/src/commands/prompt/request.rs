@@ -5,7 +5,8 @@ use std::path::PathBuf;
 use clap::Args;
 use serde_json::{Map, Value, json};
 
-use crate::commands::budget::{budget, parse};
+use crate::commands::budget::{Limits, budget, parse};
+use crate::commands::call::Caller;
 use crate::commands::clock::{moment, now_ms, offset};
 use crate::commands::environment::EnvironmentOptions;
 use crate::commands::exit::{Code, Failure};
@@ -69,6 +70,9 @@ pub struct RequestOptions {
 
     #[command(flatten)]
     environment: EnvironmentOptions,
+
+    #[command(flatten)]
+    limits: Limits,
 }
 
 fn titled_file(text: &str) -> Result<(String, PathBuf), String> {
@@ -109,6 +113,19 @@ impl RequestOptions {
         let environment = request.remove("environment").unwrap_or(Value::Null);
         request.insert("environment".into(), self.environment.over(environment)?);
         Ok(request)
+    }
+
+    /// Put the figures of flags into the request's budget.
+    pub async fn add_limits(
+        &self,
+        caller: &Caller,
+        request: &mut Map<String, Value>,
+    ) -> anyhow::Result<()> {
+        let name = self.budget.as_deref();
+        if let Some(budget) = self.limits.budget_with_days(caller, name).await? {
+            request.insert("budget".into(), budget);
+        }
+        Ok(())
     }
 
     fn add_sections(&self, request: &mut Map<String, Value>) -> anyhow::Result<()> {

@@ -4,6 +4,7 @@
 use std::sync::Mutex;
 
 use clap::Args;
+use haversack_host::store::Entry;
 use haversack_host::store::key::shown;
 use haversack_host::transfer::{self, CopyOptions, Count, Event, Outcome, Summary};
 use indicatif::{HumanBytes, ProgressBar};
@@ -63,6 +64,9 @@ pub struct Copy {
     /// Say what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
+    /// Exactly these, as the component lists them.
+    #[arg(skip)]
+    only: Option<Vec<Entry>>,
 }
 
 /// What is told of single objects while the copy runs.
@@ -84,7 +88,30 @@ struct Told {
     not_printed: Option<anyhow::Error>,
 }
 
+/// One end of a copy: its address, and the profile to sign for it with.
+pub type Place = (String, Option<String>);
+
 impl Copy {
+    /// A copy of exactly these objects.
+    pub fn of_only(
+        (from, from_profile): Place,
+        (to, to_profile): Place,
+        only: Vec<Entry>,
+        replace: bool,
+        dry_run: bool,
+    ) -> Self {
+        Self {
+            from,
+            to,
+            from_profile,
+            to_profile,
+            prefix: None,
+            replace,
+            dry_run,
+            only: Some(only),
+        }
+    }
+
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         let end = |location, profile: &Option<String>| End {
             location,
@@ -95,6 +122,7 @@ impl Copy {
         let (from, to) = ends::open(from, to, self.dry_run)?;
         let options = CopyOptions {
             prefix: self.prefix.clone(),
+            only: self.only.clone(),
             replace: self.replace,
             dry_run: self.dry_run,
             objects_at_once: shared.bucket.requests_at_once,

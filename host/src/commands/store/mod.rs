@@ -2,7 +2,7 @@
 //! becomes an exit code.
 
 mod check;
-mod copy;
+pub(in crate::commands) mod copy;
 mod ends;
 
 use std::time::Duration;

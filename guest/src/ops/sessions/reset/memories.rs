@@ -207,6 +207,7 @@ pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
             at_ms: conversation.last_activity_ms,
             utc_offset_minutes: conversation.utc_offset_minutes,
             text: conversation.memories,
+            allow_secrets: false,
         },
     )?;
     call.problems.extend(answer.problems);
