@@ -210,6 +210,56 @@ fn memories_are_asked_for_and_appended_once() {
     }
 }
 
+/// One host asks its model while another one, without a model, brings the reset to its end. One id may also end
+/// the sessions of two keys, and both are remembered.
+#[test]
+fn memories_of_a_reset_that_another_host_ended() {
+    for bucket in both() {
+        say(&bucket, 0);
+        let request = ResetBeginRequest {
+            window_tokens: Some(8_000),
+            ..ending("nightly")
+        };
+        let asked = reset_begin(&bucket, &request).unwrap();
+        let answered = reset_resume(&bucket, &resuming(&asked)).unwrap();
+        reset_commit(&bucket, &committing("nightly")).unwrap();
+        let commit = ResetCommitRequest {
+            state: answered.state,
+            ..committing("nightly")
+        };
+        let day = "agents/hera/memory/2026-02-20.md";
+        assert_eq!(bucket.bytes(day), None);
+        for _ in 0..2 {
+            reset_commit(&bucket, &commit).unwrap();
+            let memory = String::from_utf8(bucket.bytes(day).unwrap()).unwrap();
+            assert_eq!(memory.matches("- likes tea").count(), 1);
+        }
+        let other = "agent:hera:dm:ann".to_owned();
+        let message = AppendRequest {
+            session_key: other.clone(),
+            ..appending("m", &[text("m")], NOW)
+        };
+        append(&bucket, &message).unwrap();
+        let request = ResetBeginRequest {
+            session_key: other.clone(),
+            ..request
+        };
+        let asked = reset_begin(&bucket, &request).unwrap();
+        let resume = ResetResumeRequest {
+            session_key: other.clone(),
+            ..resuming(&asked)
+        };
+        let commit = ResetCommitRequest {
+            session_key: other,
+            state: reset_resume(&bucket, &resume).unwrap().state,
+            ..committing("nightly")
+        };
+        reset_commit(&bucket, &commit).unwrap();
+        let memory = String::from_utf8(bucket.bytes(day).unwrap()).unwrap();
+        assert_eq!(memory.matches("- likes tea").count(), 2);
+    }
+}
+
 fn resuming(step: &ResetAnswer) -> ResetResumeRequest {
     ResetResumeRequest {
         home: home(),

@@ -22,8 +22,14 @@ use crate::transform::compaction::{Tier, Window};
 use crate::transform::compaction::{reply, summary};
 use crate::types::{Error, Problem, ProblemKind, Result};
 
-/// The number of this format; another one is refused.
+/// The number of this format; a higher one is refused.
 const FORMAT: u64 = 1;
+
+/// Of any version.
+#[derive(Deserialize)]
+struct Formatted {
+    format: u64,
+}
 
 /// What the caller holds between two calls, as JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -190,12 +196,37 @@ fn of_the_day(call: &Call<'_>, owner: &Owner, utc_offset_minutes: i32) -> Result
 }
 
 /// Append what was gathered, on the day of the last activity, under the name of the session that it is of: one id
-/// may end the sessions of several keys, and the day is the agent's. Done twice, also after the reset, is once.
+/// may end the sessions of several keys, and the day is the agent's. Done twice is once.
 pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
     let Some(state) = &commit.state else {
         return Ok(());
     };
     let conversation = Conversation::parse(state, &call.reset.old)?;
+    write(call, commit, conversation)
+}
+
+/// The reset is over, maybe by another host that had no model: what was gathered is not lost. A state of no earlier
+/// session of the key says nothing any more.
+pub fn append_late(
+    call: &mut Call<'_>,
+    commit: &ResetCommitRequest,
+    previous: &[String],
+) -> Result<()> {
+    let Some(state) = &commit.state else {
+        return Ok(());
+    };
+    let mut read = previous.iter().map(|old| Conversation::parse(state, old));
+    match read.find_map(Result::ok) {
+        Some(conversation) => write(call, commit, conversation),
+        None => Ok(()),
+    }
+}
+
+fn write(
+    call: &mut Call<'_>,
+    commit: &ResetCommitRequest,
+    conversation: Conversation,
+) -> Result<()> {
     if conversation.memories.trim().is_empty() {
         return Ok(());
     }
@@ -203,7 +234,7 @@ pub fn append(call: &mut Call<'_>, commit: &ResetCommitRequest) -> Result<()> {
         call.store,
         &AppendRequest {
             home: commit.home.clone(),
-            request_id: format!("{}-reset", call.reset.old),
+            request_id: format!("{}-reset", conversation.session_id),
             at_ms: conversation.last_activity_ms,
             utc_offset_minutes: conversation.utc_offset_minutes,
             text: conversation.memories,
@@ -238,10 +269,16 @@ impl Conversation {
                 "the state is not what the step before answered ({cause}); pass that, or begin again"
             ))
         };
-        let read: Self = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
-        if read.format != FORMAT {
-            return Err(refuse(format!("its format is {}", read.format)));
+        let formatted: Formatted =
+            serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
+        if formatted.format > FORMAT {
+            return Err(Error::unsupported(format!(
+                "the state of the reset has format {}, and this version knows up to {FORMAT}; go on with the \
+                 haversack that began it, or begin again",
+                formatted.format
+            )));
         }
+        let read: Self = serde_json::from_str(text).map_err(|error| refuse(error.to_string()))?;
         if read.session_id != session_id {
             return Err(refuse(format!("it is of session {}", read.session_id)));
         }

@@ -184,7 +184,7 @@ pub fn commit(store: &dyn Store, request: &ResetCommitRequest) -> Result<ResetAn
         // It came to its end, here or elsewhere.
         let old = state.previous.last().cloned().unwrap_or_default();
         let mut call = finished(&store, &owner, &id, &state, &old)?;
-        memories::append(&mut call, request)?;
+        memories::append_late(&mut call, request, &state.previous)?;
         return Ok(call.answer(ResetStep::Done));
     };
     check_request(&reset, &request.request_id)?;
