@@ -15,6 +15,7 @@ mod cursor;
 mod fold;
 mod forward;
 mod head;
+mod measure;
 mod pending;
 mod read;
 mod single;
@@ -25,6 +26,7 @@ pub use append::{Appended, NewEntry};
 pub use close::{Closed, Leftover};
 pub use fold::{Fold, Folded};
 pub use forward::{Forward, ForwardEntry, ForwardRun, Position};
+pub use measure::{Measured, Settled};
 pub use pending::Segment;
 pub use read::{LogEntry, Page, ReadOptions};
 
