@@ -9,6 +9,7 @@ pub mod files;
 pub mod given_up;
 pub mod log;
 pub mod memory;
+pub mod messages;
 pub mod resetting;
 pub mod session_reader;
 pub mod sessions;
