@@ -172,7 +172,7 @@ pub const RESET_KEEP_MEDIA_MAX: usize = 256;
 pub const TRANSCRIPT_MESSAGES_MAX: u32 = 1_000;
 pub const TRANSCRIPT_BYTES_MAX: u64 = 4 << 20;
 
-// moltbot: chat logs, users.
+// moltbot: chat logs.
 
 /// Bytes of the id that a message of a chat log carries.
 pub const MESSAGE_ID_BYTES_MAX: usize = 256;

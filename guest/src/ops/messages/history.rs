@@ -38,8 +38,10 @@ pub fn history(store: &dyn Store, request: &HistoryRequest) -> Result<HistoryAns
     }
     let (skipped, mut problems) = (found.skipped, found.problems);
     if let Some(first) = found.first_skipped {
-        let message =
-            format!("{skipped} lines of this page are no messages, the newest is {first}");
+        let message = match skipped {
+            1 => format!("a line of this page is no message: {first}"),
+            _ => format!("{skipped} lines of this page are no messages, the newest is {first}"),
+        };
         problems.push(Problem::new(
             ProblemKind::Skipped,
             chat.keys.head(),
