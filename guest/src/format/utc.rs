@@ -19,7 +19,7 @@ pub fn parse(text: &str) -> Option<u64> {
     let date = Date::parse(date).ok()?;
     let time = time.strip_prefix(['T', 't', ' '])?;
     let (clock, rest) = time.split_at_checked(8)?;
-    let mut parts = clock.split(':').map(|part| two_digits(part));
+    let mut parts = clock.split(':').map(two_digits);
     let (hours, minutes, seconds) = (parts.next()??, parts.next()??, parts.next()??);
     if hours > 23 || minutes > 59 || seconds > 59 || parts.next().is_some() {
         return None;
