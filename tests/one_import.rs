@@ -29,8 +29,8 @@ fn the_component_exports_what_the_contract_says() {
 /// This keeps it from growing unseen. It was 734 kB with layouts, prompts and skills; memory and files added
 /// 188 kB: regular expressions, edits by compare-and-swap, and the conversions of two more interfaces. Sessions,
 /// compaction and media added 651 kB: the log in both its forms, gzip both ways, the JSON of messages,
-/// states and records, and the conversions of eighteen functions.
+/// states and records, and the conversions of eighteen functions. Chat logs added 87 kB.
 #[test]
 fn the_component_is_small() {
-    assert!(COMPONENT.len() < 1_620_000, "{} bytes", COMPONENT.len());
+    assert!(COMPONENT.len() < 1_700_000, "{} bytes", COMPONENT.len());
 }

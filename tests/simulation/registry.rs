@@ -10,6 +10,7 @@ pub const REGISTERED: &[&str] = &[
     "files.write",
     "media.discard",
     "memory.append",
+    "messages.append",
     "sessions.append",
     "sessions.reset-begin",
     "sessions.reset-commit",

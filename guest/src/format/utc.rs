@@ -1,22 +1,40 @@
 //! Moments as `2026-01-29T23:00:00Z`: printed to the second in UTC, read with fractions and offsets too.
 //! Knows no clock.
 
-use crate::layout::field::Date;
+use crate::limits::NOW_MS_MAX;
 
 const DAY_SECONDS: u64 = 86_400;
+/// From the first of March of the year 0.
+const DAYS_TO_1970: i64 = 719_468;
 
 /// A moment in milliseconds since 1970, to the second before it; none after the year 9999.
 pub fn print(moment_ms: u64) -> Option<String> {
-    let date = Date::at(moment_ms, 0)?;
+    if moment_ms > NOW_MS_MAX {
+        return None;
+    }
+    let days = i64::try_from(moment_ms / 1_000 / DAY_SECONDS).ok()?;
+    let (year, month, day) = date_of(days);
     let second = moment_ms / 1_000 % DAY_SECONDS;
     let (hours, minutes, seconds) = (second / 3_600, second / 60 % 60, second % 60);
-    Some(format!("{date}T{hours:02}:{minutes:02}:{seconds:02}Z"))
+    Some(format!(
+        "{year:04}-{month:02}-{day:02}T{hours:02}:{minutes:02}:{seconds:02}Z"
+    ))
 }
 
 /// Milliseconds since 1970 of a moment of RFC 3339; none for anything else, and for moments before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     let (date, time) = text.split_at_checked(10)?;
-    let date = Date::parse(date).ok()?;
+    let date = (
+        two_digits(date.get(..2)?)? * 100 + two_digits(date.get(2..4)?)?,
+        two_digits(
+            date.strip_prefix(date.get(..4)?)?
+                .strip_prefix('-')?
+                .get(..2)?,
+        )?,
+        two_digits(date.get(7..)?.strip_prefix('-')?)?,
+    );
+    // A month or a day that the calendar does not have comes back as another one.
+    let days = Some(days_since_1970(date)).filter(|days| date_of(*days) == date)?;
     let time = time.strip_prefix(['T', 't', ' '])?;
     let (clock, rest) = time.split_at_checked(8)?;
     let mut parts = clock.split(':').map(two_digits);
@@ -42,7 +60,7 @@ pub fn parse(text: &str) -> Option<u64> {
             sign * (two_digits(hours)? * 60 + two_digits(minutes)?)
         }
     };
-    let seconds = (days_since_1970(date) * 24 + hours) * 3_600 + minutes * 60 + seconds;
+    let seconds = (days * 24 + hours) * 3_600 + minutes * 60 + seconds;
     u64::try_from((seconds - offset_minutes * 60) * 1_000 + millis).ok()
 }
 
@@ -52,12 +70,25 @@ fn two_digits(text: &str) -> Option<i64> {
 }
 
 /// By years that begin in March, so that a leap day ends its year.
-fn days_since_1970(date: Date) -> i64 {
-    let month = i64::from(date.month());
-    let year = i64::from(date.year()) - i64::from(month <= 2);
+fn days_since_1970((year, month, day): (i64, i64, i64)) -> i64 {
+    let year = year - i64::from(month <= 2);
     let month_from_march = (month + 9) % 12;
     let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    year * 365 + leap_days + (153 * month_from_march + 2) / 5 + i64::from(date.day()) - 1 - 719_468
+    year * 365 + leap_days + (153 * month_from_march + 2) / 5 + day - 1 - DAYS_TO_1970
+}
+
+/// Year, month and day; by eras of 400 years that begin in March.
+fn date_of(days_since_1970: i64) -> (i64, i64, i64) {
+    let days = days_since_1970 + DAYS_TO_1970;
+    let day_of_era = days.rem_euclid(146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = (month_from_march + 2) % 12 + 1;
+    let year = year_of_era + days.div_euclid(146_097) * 400 + i64::from(month <= 2);
+    (year, month, day)
 }
 
 #[cfg(test)]

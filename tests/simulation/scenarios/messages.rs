@@ -82,6 +82,10 @@ impl Scenario for Chats {
         self.name.to_owned()
     }
 
+    fn covers(&self) -> &'static [&'static str] {
+        &["messages.append"]
+    }
+
     fn store(&self) -> MemoryStore {
         MemoryStore::new(self.appends)
     }
