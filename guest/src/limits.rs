@@ -186,6 +186,21 @@ pub const RESET_KEEP_MEDIA_MAX: usize = 256;
 pub const TRANSCRIPT_MESSAGES_MAX: u32 = 1_000;
 pub const TRANSCRIPT_BYTES_MAX: u64 = 4 << 20;
 
+// moltbot: chat logs.
+
+/// Bytes of the id that a message of a chat log carries.
+pub const MESSAGE_ID_BYTES_MAX: usize = 256;
+/// Reads of the log for one page of a chat history, where lines in it are no messages.
+pub const CHAT_READS_MAX: usize = 16;
+/// Folds that bringing a chat log's metadata up to date does in one call: 3,072 appends.
+pub const CHAT_FOLDS_MAX: usize = 64;
+/// Bytes of a single file whose messages are counted in one call; those of a longer one stay uncounted.
+pub const CHAT_COUNTED_BYTES_MAX: u64 = 16 << 20;
+/// What is read of a log's beginning, for the time of its first message.
+pub const CHAT_BEGIN_BYTES: u64 = 64 << 10;
+/// What is read of a log's end, for its last message.
+pub const CHAT_END_BYTES: u64 = 8 << 10;
+
 /// Messages since the last compaction that one compaction looks at; their facts lie in memory together.
 pub const COMPACTION_MESSAGES_MAX: usize = 200_000;
 /// Bytes of the log in one page, looking back from its end.

@@ -333,6 +333,24 @@ fn a_page_looks_behind_repeats() {
     }
 }
 
+/// A sealed piece that a cursor names and that is not there is an error, and no endless search.
+#[test]
+fn a_cursor_into_nothing_is_refused() {
+    let bucket = Bucket::new(false);
+    for number in 0..200 {
+        append(&bucket, number, 100).unwrap();
+    }
+    for before in ["s.000000000009-0123456789abcdef01234567.5", "h.7.100"] {
+        let options = ReadOptions {
+            entries_max: 1,
+            bytes_max: 1,
+            before: Some(before.to_owned()),
+        };
+        let error = with(&bucket, |log| log.read(&options)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Invalid, "{before}");
+    }
+}
+
 /// A cursor into a head from elsewhere still leads there after a fold has sealed it behind older pieces.
 #[test]
 fn a_cursor_outlives_a_takeover() {

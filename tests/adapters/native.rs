@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result};
 use haversack_core::ops::{
-    compaction, documents, files, layout, media, memory, prompt, sessions, skills,
+    compaction, documents, files, layout, media, memory, messages, prompt, sessions, skills,
 };
 use haversack_core::store::Store;
 use haversack_core::types;
@@ -139,6 +139,9 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             let (home, from): (_, Option<String>) = (a.take("home")?, a.take("continue-from")?);
             settled(memory::backup_files(store, &home, from.as_deref()))
         }
+        "messages.append" => settled(messages::append(store, &a.take("request")?)),
+        "messages.history" => settled(messages::history(store, &a.take("request")?)),
+        "messages.refresh" => settled(messages::refresh(store, &a.take("request")?)),
         "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),

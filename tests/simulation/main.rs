@@ -37,6 +37,7 @@ use crate::scenarios::files::{Files, Renames};
 use crate::scenarios::given_up::GivenUp;
 use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
+use crate::scenarios::messages::Chats;
 use crate::scenarios::mirror::{self, Mirrors};
 use crate::scenarios::sessions::Sessions;
 use crate::scenarios::space::{self, Space};
@@ -117,6 +118,7 @@ fn main() -> ExitCode {
     mirrors(&mut simulation);
     compactions(&mut simulation);
     simulation.correct(Discards);
+    chats(&mut simulation);
     simulation.finish()
 }
 
@@ -166,6 +168,17 @@ fn logs(simulation: &mut Simulation) {
     simulation.planted("a fold that deletes first", bucket, deletes_first);
     let reuses = Breakage::ReusesNames(log::numbered);
     simulation.planted("reuse of a segment name", bucket, reuses);
+}
+
+fn chats(simulation: &mut Simulation) {
+    for (name, appends) in [("messages", false), ("messages-file", true)] {
+        simulation.correct(Chats { name, appends });
+    }
+    let bucket = Chats {
+        name: "messages",
+        appends: false,
+    };
+    simulation.planted(UNCONDITIONAL, bucket, Breakage::Unconditional(log::is_head));
 }
 
 fn archives(simulation: &mut Simulation) {

@@ -14,6 +14,7 @@ pub const REGISTERED: &[&str] = &[
     "memory.promote",
     "memory.prune",
     "memory.write",
+    "messages.append",
     "sessions.append",
     "sessions.reset-begin",
     "sessions.reset-commit",

@@ -8,6 +8,7 @@ mod files;
 mod layout;
 mod media;
 mod memory;
+mod messages;
 mod prompt;
 mod sessions;
 mod skills;

@@ -1,6 +1,8 @@
 //! Formats, one a file: `parse(bytes) -> value + problems`, `render(value) -> bytes`. They know no
 //! store and no key.
 
+pub mod chat;
+pub mod chat_metadata;
 pub mod entries;
 pub mod front_matter;
 pub mod gzip;
@@ -11,3 +13,4 @@ pub mod message;
 pub mod session_state;
 pub mod skill;
 pub mod text;
+pub mod utc;

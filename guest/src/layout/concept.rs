@@ -65,8 +65,10 @@ concepts! {
     Curation "memory-curation"          Absent Absent  Absent   Absent  Works;
     /// Refusing memory that looks like a secret.
     SecretCheck "secret-check"          Absent Absent  Absent   Absent  Works;
-    /// Message logs of sessions.
-    Sessions "sessions"                 Works  Later   Absent   Absent  Absent;
+    /// Live sessions of agents, and their archives.
+    Sessions "sessions"                 Works  Absent  Absent   Absent  Absent;
+    /// Chat logs of users, which no reset ends.
+    Messages "messages"                 Absent Works   Absent   Absent  Absent;
     /// Ending a session and starting the next one.
     SessionReset "session-reset"        Works  Absent  Absent   Absent  Absent;
     /// Replacing old messages by a summary.
@@ -164,7 +166,12 @@ mod tests {
     #[test]
     fn a_refusal_names_both_and_why() {
         for (system, concept, reason) in [
-            (System::Moltbot, Concept::Sessions, "does not do it yet"),
+            (System::Moltbot, Concept::Files, "does not do it yet"),
+            (
+                System::Gsv,
+                Concept::Messages,
+                "systems that have it: moltbot",
+            ),
             (System::Solven, Concept::Skills, "it does so for gsv"),
             (System::RunAgent, Concept::Skills, "gsv, moltbot, solven"),
             (System::RunAgent, Concept::Retention, "non-goal"),
@@ -183,11 +190,14 @@ mod tests {
 
     #[test]
     fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
+        let of_moltbot = [Concept::Messages];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
                 let whole = [System::Gsv, System::HiBoss].contains(&system);
-                let works = *concept == Concept::Layout || (whole && has_it);
+                let works = *concept == Concept::Layout
+                    || (whole && has_it)
+                    || (system == System::Moltbot && of_moltbot.contains(concept));
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,

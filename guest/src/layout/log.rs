@@ -92,6 +92,15 @@ impl LogKeys {
         format!("{}{}{}", self.old_prefix(), name.to_text(), self.ending)
     }
 
+    /// Stands before every sealed piece that begins with entry `first` or a later one, and behind the others.
+    pub fn sealed_before(&self, first: u64) -> Result<String> {
+        Ok(format!(
+            "{}{}",
+            self.old_prefix(),
+            LineNumber::new(first)?.to_value()
+        ))
+    }
+
     /// The segment that a key names; none for anything else.
     pub fn parse_segment(&self, key: &str) -> Option<SegmentName> {
         let name = key.strip_prefix(&self.new_prefix())?;

@@ -7,6 +7,7 @@ pub mod layout;
 mod load;
 pub mod media;
 pub mod memory;
+pub mod messages;
 mod moment;
 mod presence;
 pub mod prompt;

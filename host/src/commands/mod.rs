@@ -14,6 +14,7 @@ mod key;
 mod ls;
 mod media;
 mod memory;
+mod messages;
 mod model;
 mod open;
 mod output;
@@ -45,6 +46,7 @@ Start here:
   haversack memory show gsv:hera --store examples/store --now 2026-02-20T09:30:00Z
   haversack files ls gsv:hera --store examples/store
   haversack sessions --help
+  haversack messages --help
   haversack store check DIRECTORY
 
 Exit codes:
@@ -110,6 +112,8 @@ enum Command {
     Files(files::Files),
     /// Append to, read, archive and reset what agents and users said to each other
     Sessions(sessions::Sessions),
+    /// Append to and read the chat logs of users
+    Messages(messages::Messages),
     /// Replace the old part of a live session by a summary, and archive it
     Compact(compact::Compact),
     /// Store, read and delete attachments of a session
@@ -137,6 +141,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Memory(memory) => memory.run(&shared).await,
         Command::Files(files) => files.run(&shared).await,
         Command::Sessions(sessions) => sessions.run(&shared).await,
+        Command::Messages(messages) => messages.run(&shared).await,
         Command::Compact(compact) => compact.run(&shared).await,
         Command::Media(media) => media.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,

@@ -9,6 +9,7 @@ pub mod files;
 pub mod given_up;
 pub mod log;
 pub mod memory;
+pub mod messages;
 pub mod mirror;
 pub mod mirror_host;
 pub mod resetting;

@@ -16,7 +16,8 @@ use crate::layout::gsv::{EpochMs, Place, SessionId};
 use crate::limits::{COMPACTION_PAGE_BYTES, COMPACTION_PIECES_MAX, LOG_PAGE_ENTRIES_MAX};
 use crate::ops::memory;
 use crate::ops::moment;
-use crate::ops::sessions::parts;
+use crate::ops::sessions::live::Live;
+use crate::ops::sessions::parts::{self, Heading};
 use crate::ops::sessions::state::{Owner, change, check_given_up, require, step_id};
 use crate::protocol::archive::{Progress, Target, Totals, archive};
 use crate::protocol::log::{Log, NewEntry, ReadOptions};
@@ -110,18 +111,26 @@ impl Commit<'_> {
         self.committed(pending.part_ms, false).map(Some)
     }
 
-    /// After a reset that did not wait, what this commit has archived is in the session's archive too. A reset
-    /// that has not archived yet does the same itself.
+    /// After a reset that did not wait, what this commit has archived is in the session's archive too. Before there
+    /// is one, the reset does the same itself; until it is verified, the log says what was published.
     fn tidy(&self) -> Result<()> {
         let now = require(self.store, &self.owner)?;
-        let old = self.state.session_id.as_str();
-        let is_archiving = now
-            .pending_reset()
-            .is_some_and(|reset| reset.old == old && reset.stage == ResetStage::Begun);
-        if now.session_id == old || is_archiving {
+        let (agent, old) = (&self.owner.agent, self.state.session_id.as_str());
+        if now.session_id == old {
             return Ok(());
         }
-        parts::delete_unpublished(self.store, &self.owner.agent, &self.session()?)
+        let session = self.session()?;
+        let Heading::Of(in_archive) = parts::heading(self.store, agent, &session)? else {
+            return Ok(());
+        };
+        let begun = now.pending_reset().map(|reset| (&reset.old, reset.stage));
+        let published_ms = match begun {
+            Some((ending, ResetStage::Begun)) if ending == old => {
+                Live::of(self.store, &self.owner, old)?.standing()?.part_ms
+            }
+            _ => in_archive,
+        };
+        parts::delete_newer(self.store, agent, &session, published_ms)
     }
 
     fn check_session(&self, record: &SessionState) -> Result<()> {

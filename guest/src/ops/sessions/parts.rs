@@ -55,10 +55,17 @@ pub fn delete(
     Ok(())
 }
 
-/// Delete the parts of a session that is over, and archived, which nobody published: all their messages are in
-/// its archive. Part times only grow, so these are the parts behind the summary that the archive begins with.
-/// While there is no archive, nothing is deleted.
-pub fn delete_unpublished(store: &Metered<'_>, agent: &AgentId, session: &SessionId) -> Result<()> {
+/// What the archive of a session says of its parts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Heading {
+    /// There is no archive, or none that can be read.
+    Unknown,
+    /// It begins with the summary of this part, or with no summary.
+    Of(Option<u64>),
+}
+
+/// Read it from the archive's first line.
+pub fn heading(store: &Metered<'_>, agent: &AgentId, session: &SessionId) -> Result<Heading> {
     let mut first = None;
     let archive = ArchiveKeys::of_session(agent, session);
     let read = each_line(store, archive.archive(), |line| {
@@ -66,12 +73,23 @@ pub fn delete_unpublished(store: &Metered<'_>, agent: &AgentId, session: &Sessio
         ControlFlow::Break(())
     })?;
     let Some(first) = first.filter(|_| read.found) else {
-        return Ok(());
+        return Ok(Heading::Unknown);
     };
-    let published_ms = Message::parse(&first)
-        .ok()
-        .filter(|message| summary::text_of(message).is_some())
-        .map(|message| message.timestamp_ms.unwrap_or(u64::MAX));
+    let message = Message::parse(&first).ok();
+    let summary = message.filter(|message| summary::text_of(message).is_some());
+    Ok(Heading::Of(
+        summary.map(|message| message.timestamp_ms.unwrap_or(u64::MAX)),
+    ))
+}
+
+/// Delete the parts of a session that is over which are newer than the one that was published last: nobody published
+/// them, because part times only grow.
+pub fn delete_newer(
+    store: &Metered<'_>,
+    agent: &AgentId,
+    session: &SessionId,
+    published_ms: Option<u64>,
+) -> Result<()> {
     let mut parts: BTreeSet<u64> = list(store, agent, session, &mut Vec::new())?
         .into_iter()
         .map(|(part_ms, _)| part_ms)

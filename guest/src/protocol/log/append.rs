@@ -99,8 +99,7 @@ impl Log<'_> {
             fold: None,
             problems: Vec::new(),
         };
-        let lot = u8::from_str_radix(hash.get(..2).unwrap_or_default(), 16).unwrap_or_default();
-        if lot.is_multiple_of(LOG_FOLD_ONE_IN) {
+        if is_drawn(&hash) {
             // The entries are durable whatever becomes of the fold.
             match self.fold_if_due() {
                 Ok(fold) => appended.fold = fold,
@@ -142,6 +141,12 @@ impl Log<'_> {
         Err(StoreError::given_up(last, key))
     }
 
+    /// Whether this append is one of those that look after the log: one in eight, by its ids.
+    pub fn looks_after(entries: &[NewEntry]) -> bool {
+        let ids: Vec<&[u8]> = entries.iter().map(|entry| entry.id.as_bytes()).collect();
+        is_drawn(&hash96(&ids))
+    }
+
     pub(super) fn id_reused(&self, key: &str) -> Error {
         Error::invalid(format!(
             "{}: these ids were used for other content before; nothing was written: give each new entry an id \
@@ -150,4 +155,9 @@ impl Log<'_> {
         ))
         .at(key)
     }
+}
+
+fn is_drawn(hash: &str) -> bool {
+    let lot = u8::from_str_radix(hash.get(..2).unwrap_or_default(), 16).unwrap_or_default();
+    lot.is_multiple_of(LOG_FOLD_ONE_IN)
 }

@@ -118,6 +118,11 @@ impl Chain {
         }
     }
 
+    /// Whether nothing could be read, because the first piece is not there.
+    pub fn is_missing(&self) -> bool {
+        self.broken && self.pieces.iter().all(|piece| piece.end == 0)
+    }
+
     /// Whether there is more before what is loaded.
     pub fn has_older(&self) -> bool {
         self.pieces.last().is_some_and(|oldest| {
@@ -214,6 +219,11 @@ impl Chain {
                     "older entries lie in it, and it is not there: restore it from a backup";
                 let problem = Problem::new(ProblemKind::Unreadable, part.key, message);
                 self.problems.push(problem);
+            }
+            if let Some(piece) = known.filter(|piece| piece.name.is_some()) {
+                // There is no more of it to ask for.
+                (piece.start, piece.end) = (0, 0);
+                piece.loaded.clear();
             }
             return Ok(());
         };

@@ -16,6 +16,7 @@ mod extend;
 mod fold;
 mod forward;
 mod head;
+mod measure;
 mod pending;
 mod read;
 mod single;
@@ -26,6 +27,7 @@ pub use append::{Appended, NewEntry};
 pub use close::{Closed, Leftover};
 pub use fold::{Fold, Folded};
 pub use forward::{Forward, ForwardEntry, ForwardRun, Position};
+pub use measure::{Measured, Settled};
 pub use pending::Segment;
 pub use read::{LogEntry, Page, ReadOptions};
 

@@ -173,16 +173,20 @@ impl Log<'_> {
             Some(name) => Some(Piece::sealed(name.clone(), Some(end_bytes))),
             None => self.piece_that_begins_at(first, end_bytes)?,
         };
-        let Some(piece) = piece else {
-            return Err(Error::invalid(format!(
+        let nothing = || {
+            Error::invalid(format!(
                 "{}: this log has no entries before this cursor; is it one of another log?",
                 self.keys.head()
-            )));
+            ))
         };
+        let piece = piece.ok_or_else(nothing)?;
         let mut chain = Chain::of(Some(piece));
         chain.load(self, options.entries_max, options.bytes_max, Vec::new())?;
         if chain.moved {
             return Ok(Outcome::Moved);
+        }
+        if chain.is_missing() {
+            return Err(nothing());
         }
         let sequence = self.folded_of(&chain);
         let (mut page, _) = page_of(sequence, chain.has_older(), options);
