@@ -9,6 +9,7 @@ pub mod media;
 pub mod memory;
 mod moment;
 mod presence;
+mod problems;
 pub mod prompt;
 pub mod sessions;
 pub mod skills;
