@@ -20,10 +20,13 @@ use talk::*;
 
 const HOUR_MS: u64 = 3_600_000;
 
+/// How the bucket itself lists.
+type Inner<'a> = dyn Fn(StoreList) -> Listing + 'a;
+
 /// A bucket whose lists are changed by `list`.
 struct Listed<'a> {
     inner: &'a Bucket,
-    list: &'a dyn Fn(&StoreList, &dyn Fn(StoreList) -> Listing) -> Listing,
+    list: &'a dyn Fn(&StoreList, &Inner<'_>) -> Listing,
 }
 
 impl Store for Listed<'_> {
@@ -65,11 +68,7 @@ impl Store for Listed<'_> {
 }
 
 /// Pages of one thing each, of whichever kind, and first of all one of nothing.
-fn one_a_page(
-    skipped: &[String],
-    request: &StoreList,
-    inner: &dyn Fn(StoreList) -> Listing,
-) -> Listing {
+fn one_a_page(skipped: &[String], request: &StoreList, inner: &Inner<'_>) -> Listing {
     let Some(after) = &request.cursor else {
         let start = request.start_after.clone();
         return Listing {
@@ -135,9 +134,8 @@ fn a_page_of_only_skipped_things_is_not_the_end() {
             format!("media/{KEY}/00000000-0000-4000-8000-000000000000.png"),
             format!("media/{KEY}/00000000-0000-4000-8000-000000000001.tmp"),
         ];
-        let list_one = |request: &StoreList, inner: &dyn Fn(StoreList) -> Listing| {
-            one_a_page(&skipped, request, inner)
-        };
+        let list_one =
+            |request: &StoreList, inner: &Inner<'_>| one_a_page(&skipped, request, inner);
         let store = Listed {
             inner: &bucket,
             list: &list_one,
@@ -214,7 +212,7 @@ fn a_page_costs_two_waves() {
 fn a_state_that_grew_since_it_was_listed_is_read_again() {
     let bucket = Bucket::new(true);
     (0..2).for_each(|number| say_in(&bucket, number));
-    let grows = |request: &StoreList, inner: &dyn Fn(StoreList) -> Listing| {
+    let grows = |request: &StoreList, inner: &Inner<'_>| {
         let listing = inner(request.clone());
         for entry in &listing.entries {
             if entry.key.ends_with(".state.json") {
