@@ -172,6 +172,10 @@ pub const HISTORY_MESSAGES_DEFAULT: u32 = 100;
 /// Messages, and their bytes, that a session may stand at for `sessions.context`; more is to be compacted.
 pub const CONTEXT_MESSAGES_MAX: usize = 10_000;
 pub const CONTEXT_BYTES_MAX: u64 = 16 << 20;
+/// Problems of the lines of a session, or of a page of it, that are told one by one; how many more there are is told.
+pub const SESSION_PROBLEMS_MAX: usize = 256;
+/// The same for each archive that a list counts.
+pub const SESSIONS_COUNTED_PROBLEMS_MAX: usize = 16;
 /// Sessions that follow each other while one append is on its way.
 pub const APPEND_SESSIONS_MAX: usize = 8;
 /// Sessions and archives in one page of a list; each is a request of a wave.

@@ -102,6 +102,16 @@ pub struct Listing {
     pub cursor: Option<String>,
 }
 
+impl Listing {
+    /// The last key or prefix of the page, of whichever kind: a list of the keys behind it goes on where this
+    /// page ended.
+    pub fn last_key(&self) -> Option<&String> {
+        let entry = self.entries.last().map(|entry| &entry.key);
+        let skipped = self.skipped.last().map(|skipped| &skipped.key);
+        entry.max(self.prefixes.last()).max(skipped)
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Answer {
     Blob(Option<Blob>),

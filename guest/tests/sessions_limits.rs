@@ -14,6 +14,7 @@ use haversack_core::format::live_log::{Compaction, SessionLines, compaction_line
 use haversack_core::layout::gsv::{AgentId, SessionId};
 use haversack_core::layout::log::{LogKeys, SealedName};
 use haversack_core::limits::*;
+use haversack_core::ops::compaction;
 use haversack_core::ops::sessions::live::Live;
 use haversack_core::ops::sessions::state::Owner;
 use haversack_core::ops::sessions::*;
@@ -21,7 +22,7 @@ use haversack_core::protocol::log::{Forward, Log, NewEntry};
 use haversack_core::store::{
     Answer, Body, Condition, Metered, PutOptions, Request, Source, Store, StoreResult,
 };
-use haversack_core::types::{ErrorCode, ProblemKind, Result};
+use haversack_core::types::{ErrorCode, Problem, ProblemKind, Result, Session};
 use talk::*;
 
 /// A message whose line has exactly so many bytes.
@@ -411,4 +412,56 @@ fn a_summary_behind_the_end_of_the_log() {
             .unwrap()
             .contains(&format!("sum{}", NOW + 10))
     );
+}
+
+/// Lines that cannot be read are told one by one up to a number; how many more there are is told too.
+#[test]
+fn problems_of_lines() {
+    let told = |problems: &[Problem], told: usize, over: usize| {
+        assert_eq!(problems.len(), told + over.min(1));
+        let last = problems.last().unwrap();
+        assert_eq!(last.kind == ProblemKind::Truncated, over > 0);
+        assert!(
+            over == 0 || last.message.contains(&format!("and {over} more")),
+            "{last:?}"
+        );
+    };
+    for over in [0, 1, 5] {
+        let bucket = Bucket::new(true);
+        say(&bucket, 0);
+        let session_id = status_of(&bucket).session_id;
+        let log = format!("agents/hera/sessions/{session_id}.jsonl");
+        let bad = "no message\n".repeat(SESSION_PROBLEMS_MAX + over);
+        let lines = [bucket.bytes(&log).unwrap(), bad.clone().into_bytes()].concat();
+        bucket.insert(&log, &lines);
+        let page = read(&bucket, 1_000, None).unwrap();
+        assert_eq!(page.messages.len(), 1);
+        told(&page.problems, SESSION_PROBLEMS_MAX, over);
+        let request = ContextRequest {
+            home: home(),
+            session_key: KEY.to_owned(),
+        };
+        let answer = context(&bucket, &request).unwrap();
+        told(&answer.problems, SESSION_PROBLEMS_MAX, over);
+        let conditions = compaction::Conditions {
+            session: Session {
+                home: home(),
+                session_key: KEY.to_owned(),
+            },
+            window_tokens: 100_000,
+            system_tokens: 0,
+            settings: None,
+        };
+        let verdict = compaction::should_compact(&bucket, &conditions).unwrap();
+        told(&verdict.problems, SESSION_PROBLEMS_MAX, over);
+        let id = "0b5a4c9e-6f0d-4b7e-9f43-2a5a5c6d7e8f";
+        archived(&bucket, id, bad.as_bytes(), &[("messageCount", "0")]);
+        let page = page_of(&bucket, id, None);
+        told(&page.problems, SESSION_PROBLEMS_MAX, over);
+        let bucket = Bucket::new(true);
+        let bad = "no message\n".repeat(SESSIONS_COUNTED_PROBLEMS_MAX + over);
+        archived(&bucket, id, bad.as_bytes(), &[]);
+        let page = list(&bucket, &listing(None)).unwrap();
+        told(&page.problems, SESSIONS_COUNTED_PROBLEMS_MAX, over);
+    }
 }

@@ -11,6 +11,9 @@ use std::cell::Cell;
 
 use bucket::Bucket;
 use failing::Failing;
+use haversack_core::format::live_log::message_line;
+use haversack_core::layout::gsv::{AgentId, SessionId};
+use haversack_core::layout::log::{LogKeys, SegmentName};
 use haversack_core::ops::sessions::*;
 use haversack_core::types::ErrorCode;
 use talk::*;
@@ -139,6 +142,54 @@ fn media_go_with_their_session_unless_they_are_kept_or_the_next_ones() {
             reset_begin(&bucket, &many).unwrap_err().code,
             ErrorCode::TooLarge
         );
+    }
+}
+
+/// A medium older than the last activity, named only by lines that come between the old log's close and the sweep.
+#[test]
+fn media_of_messages_that_come_late_go_on_with_them() {
+    let bucket = Bucket::new(false);
+    let late = insert_media(&bucket, 1, NOW);
+    insert_media(&bucket, 2, NOW);
+    say(&bucket, 10);
+    let old = SessionId::parse(&status_of(&bucket).session_id).unwrap();
+    reset_begin(&bucket, &ending("reset-1")).unwrap();
+    let keys = LogKeys::live_log(&AgentId::parse("hera").unwrap(), &old);
+    let name = SegmentName::new(NOW + 1, "0123456789abcdef01234567").unwrap();
+    let line = message_line("late.0", &showing(&late)).unwrap();
+    bucket.insert(&keys.segment(&name), &line);
+    let done = reset_commit(&bucket, &committing("reset-1")).unwrap();
+    assert_eq!((done.step, done.deleted_media), (ResetStep::Done, 1));
+    assert_eq!(bucket.keys("media/"), std::slice::from_ref(&late));
+    let messages = read(&bucket, 10, None).unwrap().messages;
+    assert_eq!(messages[0].json, showing(&late));
+}
+
+/// The first message behind a reset is no longer on the newest page when the reset goes on.
+#[test]
+fn media_of_the_next_session_stay_however_much_is_said_meanwhile() {
+    for bucket in both() {
+        let trigger = insert_media(&bucket, 1, NOW);
+        let named = insert_media(&bucket, 2, NOW);
+        append(
+            &bucket,
+            &appending("a", &[showing(&named), showing(&trigger)], NOW + 10),
+        )
+        .unwrap();
+        reset_begin(&bucket, &ending("reset-1")).unwrap();
+        append(
+            &bucket,
+            &appending("b", &[showing(&trigger)], NOW + 2_000_000),
+        )
+        .unwrap();
+        for number in 0..4 {
+            let many = vec![text("x"); 256];
+            let id = format!("c{number}");
+            append(&bucket, &appending(&id, &many, NOW + 2_000_001 + number)).unwrap();
+        }
+        let done = reset_commit(&bucket, &committing("reset-1")).unwrap();
+        assert_eq!((done.step, done.deleted_media), (ResetStep::Done, 1));
+        assert_eq!(bucket.keys("media/"), [trigger]);
     }
 }
 

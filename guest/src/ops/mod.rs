@@ -10,6 +10,7 @@ pub mod memory;
 pub mod messages;
 mod moment;
 mod presence;
+mod problems;
 pub mod prompt;
 pub mod sessions;
 pub mod skills;

@@ -71,13 +71,19 @@ impl<'a> Metered<'a> {
         }
     }
 
-    /// One page of a list.
-    pub fn list(&self, request: ListRequest) -> Result<Listing, Error> {
-        let prefix = request.prefix.clone();
-        match self.read_one(Request::List(request))? {
-            Ok(Answer::Listing(listing)) => Ok(listing),
-            Ok(_) => Ok(Listing::default()),
-            Err(error) => Err(error.about(&prefix)),
+    /// One page of a list. A store may give a page of nothing and a cursor: then it is asked on, so that a
+    /// page without an item is the end.
+    pub fn list(&self, mut request: ListRequest) -> Result<Listing, Error> {
+        loop {
+            let listing = match self.read_one(Request::List(request.clone()))? {
+                Ok(Answer::Listing(listing)) => listing,
+                Ok(_) => Listing::default(),
+                Err(error) => return Err(error.about(&request.prefix)),
+            };
+            if listing.cursor.is_none() || listing.last_key().is_some() {
+                return Ok(listing);
+            }
+            request.cursor = listing.cursor;
         }
     }
 

@@ -4,11 +4,13 @@
 use sha2::{Digest, Sha256};
 
 use crate::format::live_log::{self, SessionLines, What};
-use crate::format::message::Message;
+use crate::format::message::{Fault, Message};
 use crate::layout::log::LogKeys;
 use crate::limits::{
     COMPACTION_MESSAGES_MAX, COMPACTION_PAGE_BYTES, LOG_CLOSE_FOLDS_MAX, LOG_PAGE_ENTRIES_MAX,
+    SESSION_PROBLEMS_MAX,
 };
+use crate::ops::problems::Problems;
 use crate::ops::sessions::state::Owner;
 use crate::protocol::log::{Fold, Log, LogEntry, Position, ReadOptions};
 use crate::store::Metered;
@@ -77,6 +79,7 @@ impl Conversation {
     /// Read back to what the last compaction kept, or to the beginning.
     pub fn read(log: &Log<'_>, owner: &Owner) -> Result<Self> {
         let mut read = Self::default();
+        let mut problems = Problems::up_to(SESSION_PROBLEMS_MAX);
         let mut awaited = None;
         let mut before = None;
         'pages: loop {
@@ -85,11 +88,13 @@ impl Conversation {
                 bytes_max: COMPACTION_PAGE_BYTES,
                 before,
             })?;
-            read.problems.extend(page.problems);
+            problems.extend(page.problems);
             for entry in page.entries.into_iter().rev() {
                 match live_log::parse(&entry.content).map(|line| line.what) {
                     Ok(What::Message(line)) => {
-                        read.push(log, &entry, line);
+                        if let Err(fault) = read.push(&entry, line) {
+                            problems.push(passed_over(log, &entry, &fault.to_string()));
+                        }
                         if awaited.is_some() && awaited == entry.id {
                             awaited = None;
                             break 'pages;
@@ -110,7 +115,7 @@ impl Conversation {
                     Ok(What::Open(_)) => break 'pages,
                     Ok(What::Close) => return Err(closed(log)),
                     Err(error) if error.code == ErrorCode::Unsupported => return Err(error),
-                    Err(error) => read.report(log, &entry, &error.message),
+                    Err(error) => problems.push(passed_over(log, &entry, &error.message)),
                 }
             }
             match page.before {
@@ -118,6 +123,7 @@ impl Conversation {
                 None => break,
             }
         }
+        read.problems = problems.into_told();
         if let Some(id) = awaited {
             let message = format!(
                 "the last compaction keeps the messages from {id} on, which is not there: all are taken as kept"
@@ -129,28 +135,18 @@ impl Conversation {
         Ok(read)
     }
 
-    fn push(&mut self, log: &Log<'_>, entry: &LogEntry, line: &str) {
-        match Message::parse(line) {
-            Ok(message) => {
-                reserve(&mut self.facts);
-                reserve(&mut self.places);
-                self.leading_summary = summary::text_of(&message).map(str::to_owned);
-                self.facts.push(Facts::of(&message));
-                self.places.push(Place {
-                    id: entry.id.clone(),
-                    position: entry.position,
-                    hash: hash_of(line),
-                });
-            }
-            Err(fault) => self.report(log, entry, &fault.to_string()),
-        }
-    }
-
-    fn report(&mut self, log: &Log<'_>, entry: &LogEntry, cause: &str) {
-        let id = entry.id.as_deref().unwrap_or("without an id");
-        let message = format!("the line {id} is no message and is passed over: {cause}");
-        let problem = Problem::new(ProblemKind::Unreadable, log.keys.head(), message);
-        self.problems.push(problem);
+    fn push(&mut self, entry: &LogEntry, line: &str) -> std::result::Result<(), Fault> {
+        let message = Message::parse(line)?;
+        reserve(&mut self.facts);
+        reserve(&mut self.places);
+        self.leading_summary = summary::text_of(&message).map(str::to_owned);
+        self.facts.push(Facts::of(&message));
+        self.places.push(Place {
+            id: entry.id.clone(),
+            position: entry.position,
+            hash: hash_of(line),
+        });
+        Ok(())
     }
 
     fn check_count(&self, owner: &Owner) -> Result<()> {
@@ -188,6 +184,12 @@ fn reserve<T>(items: &mut Vec<T>) {
     if items.len() == items.capacity() {
         items.reserve_exact(items.len() / 4 + 1_024);
     }
+}
+
+fn passed_over(log: &Log<'_>, entry: &LogEntry, cause: &str) -> Problem {
+    let id = entry.id.as_deref().unwrap_or("without an id");
+    let message = format!("the line {id} is no message and is passed over: {cause}");
+    Problem::new(ProblemKind::Unreadable, log.keys.head(), message)
 }
 
 fn closed(log: &Log<'_>) -> Error {

@@ -82,7 +82,7 @@ pub fn listings(store: &Metered<'_>, wave: Vec<ListRequest>) -> Result<Vec<Listi
                 Answer::Listing(listing) => listing,
                 _ => Listing::default(),
             };
-            if listing.cursor.is_none() || last_key(&listing).is_some() {
+            if listing.cursor.is_none() || listing.last_key().is_some() {
                 listings.push(listing);
                 break;
             }
@@ -92,13 +92,6 @@ pub fn listings(store: &Metered<'_>, wave: Vec<ListRequest>) -> Result<Vec<Listi
         }
     }
     Ok(listings)
-}
-
-/// The last key or prefix of a page, of whichever kind.
-pub fn last_key(listing: &Listing) -> Option<&String> {
-    let entry = listing.entries.last().map(|entry| &entry.key);
-    let skipped = listing.skipped.last().map(|skipped| &skipped.key);
-    entry.max(listing.prefixes.last()).max(skipped)
 }
 
 /// What the parts of a workspace list together.
@@ -116,7 +109,7 @@ impl Page {
     fn take(&mut self, workspace: &dyn Workspace, prefix: &str, path: &str, listing: Listing) {
         let path_of = |key: &str| key.strip_prefix(prefix).map(|rest| format!("{path}{rest}"));
         if listing.cursor.is_some()
-            && let Some(last) = last_key(&listing).and_then(|last| path_of(last))
+            && let Some(last) = listing.last_key().and_then(|last| path_of(last))
         {
             let least = self.horizon.take().map(|horizon| horizon.min(last.clone()));
             self.horizon = Some(least.unwrap_or(last));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::read::{file, last_key, listings, not_for_this_session};
+use super::read::{file, listings, not_for_this_session};
 use super::{File, Mount, Workspace};
 use crate::layout::field::{Field, PathTail};
 use crate::limits::{FILES_LIST_PAGES_MAX, WAVE_REQUESTS_MAX};
@@ -110,7 +110,7 @@ impl Walk<'_> {
         };
         let mut answers = listings(self.store, vec![request])?;
         let listing = answers.pop().unwrap_or_default();
-        let last = last_key(&listing).cloned();
+        let last = listing.last_key().cloned();
         let mut files = Vec::new();
         for entry in listing.entries {
             match self.workspace.see(&entry.key) {

@@ -17,13 +17,13 @@ pub fn discard(store: &dyn Store, request: &DiscardRequest) -> Result<DiscardAns
     let keep = keys_of("keep", &session, &request.keep, &mut problems)?;
     let discard = keys_of("discard", &session, &request.discard, &mut problems)?;
     let listing = page(&store, &session, request.continue_from.as_deref())?;
+    // The store's cursor may be of any form: the last key serves every store, and a forged one harms none.
+    let last = listing.last_key().cloned();
+    let continue_from = listing.cursor.and(last);
     for skipped in listing.skipped {
         let problem = Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause);
         problems.push(problem);
     }
-    // The store's cursor may be of any form: the last key serves every store, and a forged one harms none.
-    let next = listing.cursor.and(listing.entries.last());
-    let continue_from = next.map(|entry| entry.key.clone());
     let mut kept = Vec::new();
     let mut going = Vec::new();
     let mut orphans = Vec::new();

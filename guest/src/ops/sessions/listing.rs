@@ -8,9 +8,10 @@ use super::state::Owner;
 use super::{CountsFrom, ListAnswer, ListRequest, SessionItem, SessionKind};
 use crate::format::message::Message;
 use crate::layout::gsv::{AgentId, Place, sessions_prefix};
-use crate::limits::{SESSIONS_COUNTED_BYTES_MAX, SESSIONS_PAGE_MAX};
+use crate::limits::{SESSIONS_COUNTED_BYTES_MAX, SESSIONS_COUNTED_PROBLEMS_MAX, SESSIONS_PAGE_MAX};
+use crate::ops::problems::Problems;
 use crate::store::metadatum;
-use crate::store::{self, Answer, Entry, Listing, Metered, Request, Stat, Store, StoreResult};
+use crate::store::{self, Answer, Entry, Metered, Request, Stat, Store, StoreResult};
 use crate::types::{Error, Problem, ProblemKind, Result};
 
 pub fn list(store: &dyn Store, request: &ListRequest) -> Result<ListAnswer> {
@@ -22,23 +23,15 @@ pub fn list(store: &dyn Store, request: &ListRequest) -> Result<ListAnswer> {
             "limit is {limit}; it must be 1 to {SESSIONS_PAGE_MAX}: list page by page"
         )));
     }
-    let prefix = sessions_prefix(&agent);
-    let wave = vec![Request::List(store::ListRequest {
-        prefix: prefix.clone(),
+    let listing = store.list(store::ListRequest {
+        prefix: sessions_prefix(&agent),
         delimiter: true,
         start_after: request.cursor.clone(),
         cursor: None,
         limit: Some(limit),
-    })];
-    let listing = match store.read(wave)?.into_iter().next() {
-        Some(Ok(Answer::Listing(listing))) => listing,
-        Some(Err(error)) => return Err(error.about(&prefix)),
-        _ => Listing::default(),
-    };
-    let last_key = listing.entries.last().map(|entry| entry.key.clone());
-    // A folded directory of log segments stands behind its keys: `0` follows `/`.
-    let last_folded = listing.prefixes.last().map(|folded| past(folded));
-    let next = listing.cursor.and(last_key.max(last_folded));
+    })?;
+    let last = listing.last_key().map(|last| past(last));
+    let next = listing.cursor.and(last);
     let mut call = Call {
         store: &store,
         problems: Vec::new(),
@@ -57,8 +50,12 @@ pub fn list(store: &dyn Store, request: &ListRequest) -> Result<ListAnswer> {
     })
 }
 
-fn past(folded: &str) -> String {
-    format!("{}0", folded.trim_end_matches('/'))
+/// Where to go on behind a key, or behind all keys of a folded directory: `0` follows `/`.
+fn past(last: &str) -> String {
+    match last.strip_suffix('/') {
+        Some(folded) => format!("{folded}0"),
+        None => last.to_owned(),
+    }
 }
 
 struct Call<'a> {
@@ -79,7 +76,7 @@ impl Call<'_> {
                 }
                 Some(Place::SessionState { agent, key }) => {
                     let owner = Owner::new(agent.clone(), key.session_key().clone())?;
-                    wave.push(owner.request());
+                    wave.push(owner.listed_request(entry.size_bytes));
                     wanted.push((entry, Place::SessionState { agent, key }));
                 }
                 // The log of a live session, whose state stands for it.
@@ -125,7 +122,7 @@ impl Call<'_> {
         owner: &Owner,
         answer: StoreResult<Answer>,
     ) -> Option<SessionItem> {
-        match owner.read(Some(answer)) {
+        match owner.read_listed(self.store, answer) {
             Ok(state) => state.map(|state| SessionItem {
                 kind: SessionKind::Live,
                 key: entry.key.clone(),
@@ -215,7 +212,7 @@ impl Call<'_> {
             return Ok(());
         }
         let (mut messages, mut input, mut output, mut total) = (0, 0u64, 0u64, 0u64);
-        let mut faults = Vec::new();
+        let mut faults = Problems::up_to(SESSIONS_COUNTED_PROBLEMS_MAX);
         let read = each_line(self.store, &item.key, |line| {
             match message_line_of(&item.key, &line) {
                 Ok(text) => {
@@ -226,12 +223,11 @@ impl Call<'_> {
                     output = output.saturating_add(usage.output);
                     total = total.saturating_add(usage.total_tokens);
                 }
-                Err(problem) if faults.len() < FAULTS_MAX => faults.push(problem),
-                Err(_) => {}
+                Err(problem) => faults.push(problem),
             }
             ControlFlow::Continue(())
         })?;
-        self.problems.extend(faults);
+        self.problems.extend(faults.into_told());
         self.problems.extend(read.problem(&item.key));
         item.counts_from = CountsFrom::Content;
         item.messages = item.messages.or(Some(messages));
@@ -241,9 +237,6 @@ impl Call<'_> {
         Ok(())
     }
 }
-
-/// Lines of one archive that are reported.
-const FAULTS_MAX: usize = 16;
 
 fn text(stat: &Stat, name: &str) -> Option<String> {
     metadatum(&stat.metadata, name).map(str::to_owned)

@@ -7,6 +7,7 @@ use crate::format::message::Message;
 use crate::layout::gsv::{SessionId, session_parts_prefix};
 use crate::layout::log::LogKeys;
 use crate::limits::{LOG_PAGE_BYTES_MAX, LOG_PAGE_ENTRIES_MAX};
+use crate::ops::problems::Problems;
 use crate::protocol::log::{Log, LogEntry, Page, Position, ReadOptions};
 use crate::store::{ListRequest, Metered};
 use crate::transform::compaction::summary;
@@ -168,7 +169,7 @@ pub fn summary_line(compaction: &Compaction) -> String {
 }
 
 /// The message of a line; none for a line of the log itself. What cannot be read is a problem.
-pub fn message_of(key: &str, entry: &LogEntry, problems: &mut Vec<Problem>) -> Option<LiveMessage> {
+pub fn message_of(key: &str, entry: &LogEntry, problems: &mut Problems) -> Option<LiveMessage> {
     match parse(&entry.content) {
         Ok(Line { id, what }) => {
             let id = id.map(|id| id.into_owned());

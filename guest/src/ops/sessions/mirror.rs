@@ -240,11 +240,12 @@ impl Call<'_> {
         Ok(())
     }
 
-    /// When the page's last message was said; the caller's now where it does not say.
+    /// When the page's last message was said; the caller's now where it does not say, or says a time that is
+    /// not yet.
     fn activity_ms(&self) -> u64 {
         let last = self.request.messages.last();
         let said = last.and_then(|last| Message::parse(last).ok()?.timestamp_ms);
-        said.unwrap_or(self.request.now_ms)
+        said.unwrap_or(u64::MAX).min(self.request.now_ms)
     }
 
     fn answer(&self, next: u64, repeat: bool, problems: Vec<Problem>) -> MirrorAnswer {

@@ -11,12 +11,13 @@ use crate::format::message::Message;
 use crate::layout::gsv::SessionId;
 use crate::limits::{
     CONTEXT_BYTES_MAX, CONTEXT_MESSAGES_MAX, HISTORY_MESSAGES_DEFAULT, LOG_PAGE_BYTES_MAX,
-    LOG_PAGE_ENTRIES_MAX,
+    LOG_PAGE_ENTRIES_MAX, SESSION_PROBLEMS_MAX,
 };
+use crate::ops::problems::Problems;
 use crate::store::{Metered, Store};
 use crate::transform::compaction::Facts;
 use crate::transform::compaction::context::{self, Item};
-use crate::types::{Error, ErrorCode, Problem, Result};
+use crate::types::{Error, ErrorCode, Result};
 
 pub fn history(store: &dyn Store, request: &HistoryRequest) -> Result<HistoryAnswer> {
     let store = Metered::new(store);
@@ -36,7 +37,8 @@ pub fn history(store: &dyn Store, request: &HistoryRequest) -> Result<HistoryAns
     if page.entries.is_empty() && request.before.is_none() {
         return Err(no_log(&live));
     }
-    let mut problems = page.problems;
+    let mut problems = Problems::up_to(SESSION_PROBLEMS_MAX);
+    problems.extend(page.problems);
     let messages = page.entries.iter();
     let messages = messages.filter_map(|entry| message_of(live.key(), entry, &mut problems));
     Ok(HistoryAnswer {
@@ -44,7 +46,7 @@ pub fn history(store: &dyn Store, request: &HistoryRequest) -> Result<HistoryAns
         session_id,
         before: page.before,
         bytes_ended: page.bytes_ended,
-        problems,
+        problems: problems.into_told(),
         cost: store.cost(),
     })
 }
@@ -74,7 +76,7 @@ pub fn context(store: &dyn Store, request: &ContextRequest) -> Result<ContextAns
     let owner = Owner::of(&request.home, &request.session_key)?;
     let state = state::require(&store, &owner)?;
     let live = Live::of(&store, &owner, &state.session_id)?;
-    let mut problems = Vec::new();
+    let mut problems = Problems::up_to(SESSION_PROBLEMS_MAX);
     let standing = standing_messages(&live, &mut problems)?;
     let facts = standing.iter().map(|message| {
         let parsed = Message::parse(&message.json);
@@ -111,13 +113,13 @@ pub fn context(store: &dyn Store, request: &ContextRequest) -> Result<ContextAns
         repairs,
         estimated_tokens: facts.iter().map(|facts| facts.tokens).sum(),
         session_id: state.session_id,
-        problems,
+        problems: problems.into_told(),
         cost: store.cost(),
     })
 }
 
 /// The messages that stand, oldest first: what the last compaction left, what it kept, what came later.
-pub fn standing_messages(live: &Live<'_>, problems: &mut Vec<Problem>) -> Result<Vec<LiveMessage>> {
+fn standing_messages(live: &Live<'_>, problems: &mut Problems) -> Result<Vec<LiveMessage>> {
     // Newest first, until it is known where to stop.
     let mut newest_first: Vec<LiveMessage> = Vec::new();
     let mut summary = None;

@@ -8,7 +8,7 @@ use crate::format::live_log::{SessionLines, open_id, open_line};
 use crate::format::session_state::{PendingCompaction, SessionState};
 use crate::layout::gsv::{AgentId, EncodedSessionKey, Place, SessionId, SessionKey};
 use crate::layout::log::LogKeys;
-use crate::limits::{COMPACTION_LEASE_MS, SEED_CHARACTERS_MIN};
+use crate::limits::{COMPACTION_LEASE_MS, SEED_CHARACTERS_MIN, VALUE_BYTES_MAX};
 use crate::ops::load;
 use crate::protocol::document::{Change, Current, edit};
 use crate::protocol::log::{Log, NewEntry};
@@ -67,6 +67,35 @@ impl Owner {
             range: Range::Whole,
             kind: BodyKind::Text,
         })
+    }
+
+    /// As [`Owner::request`], by the size that a list gave: a wave has room for two values of unknown size
+    /// only. [`Owner::read_listed`] reads its answer.
+    pub fn listed_request(&self, size_bytes: u64) -> Request {
+        Request::Get(GetRequest {
+            key: self.state_key.clone(),
+            range: Range::Span {
+                start_bytes: 0,
+                length_bytes: size_bytes.min(VALUE_BYTES_MAX),
+            },
+            kind: BodyKind::Text,
+        })
+    }
+
+    /// As [`Owner::read`]; a state that has grown since it was listed is read again.
+    pub fn read_listed(
+        &self,
+        store: &Metered<'_>,
+        answer: StoreResult<Answer>,
+    ) -> Result<Option<SessionState>> {
+        let is_cut = matches!(
+            &answer,
+            Ok(Answer::Blob(Some(blob))) if (blob.body.as_bytes().len() as u64) < blob.stat.size_bytes
+        );
+        match is_cut {
+            true => load(store, self),
+            false => self.read(Some(answer)),
+        }
     }
 
     /// None when the key has no session yet.

@@ -61,7 +61,8 @@ impl From<&Pending> for PendingStep {
     }
 }
 
-/// A session that is due, with its messages: an empty one is never due.
+/// Sessions that are due, with their messages: an empty one is never due. Of a key whose reset is pending the
+/// session that ends, whatever the policy says: its new one may never say a word, and nobody else goes on.
 pub fn due(store: &dyn Store, request: &DueRequest) -> Result<DueAnswer> {
     let store = Metered::new(store);
     check_now(request.now_ms)?;
@@ -88,6 +89,14 @@ pub fn due(store: &dyn Store, request: &DueRequest) -> Result<DueAnswer> {
     };
     let mut due = Vec::new();
     for (owner, state) in found {
+        if let Some(reset) = state.pending_reset() {
+            due.push(DueSession {
+                session_key: owner.key.to_string(),
+                session_id: reset.old.clone(),
+                last_activity_ms: reset.last_activity_ms,
+            });
+            continue;
+        }
         if !is_due(state.updated_ms)? {
             continue;
         }
@@ -99,7 +108,10 @@ pub fn due(store: &dyn Store, request: &DueRequest) -> Result<DueAnswer> {
                 continue;
             }
         };
-        let last_activity_ms = state.updated_ms.max(newest.ms.unwrap_or_default());
+        // A message's own time that is not yet, by whatever clock, says nothing: as now it would put the session
+        // off for ever.
+        let newest_ms = newest.ms.filter(|ms| *ms <= request.now_ms);
+        let last_activity_ms = state.updated_ms.max(newest_ms.unwrap_or_default());
         if newest.has_messages && is_due(last_activity_ms)? {
             due.push(DueSession {
                 session_key: owner.key.to_string(),
@@ -132,7 +144,7 @@ fn states_page(
         limit: Some(SESSIONS_PAGE_MAX),
         ..ListRequest::default()
     })?;
-    let last = listing.entries.last().map(|entry| entry.key.clone());
+    let last = listing.last_key().cloned();
     let next = listing.cursor.and(last);
     for skipped in listing.skipped {
         problems.push(Problem::new(
@@ -141,16 +153,17 @@ fn states_page(
             skipped.cause,
         ));
     }
-    let mut owners = Vec::new();
+    let (mut owners, mut wave) = (Vec::new(), Vec::new());
     for entry in listing.entries {
         if let Some(Place::SessionState { agent, key }) = Place::parse(&entry.key) {
-            owners.push(Owner::new(agent, key.session_key().clone())?);
+            let owner = Owner::new(agent, key.session_key().clone())?;
+            wave.push(owner.listed_request(entry.size_bytes));
+            owners.push(owner);
         }
     }
-    let wave = owners.iter().map(Owner::request).collect();
     let mut states = Vec::new();
     for (owner, answer) in owners.into_iter().zip(store.read(wave)?) {
-        match owner.read(Some(answer)) {
+        match owner.read_listed(store, answer) {
             Ok(Some(state)) => states.push((owner, state)),
             Ok(None) => {}
             Err(error) => {

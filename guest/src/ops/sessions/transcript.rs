@@ -10,7 +10,8 @@ use super::{TranscriptAnswer, TranscriptMessage, TranscriptRequest};
 use crate::format::message::Message;
 use crate::layout::archive::ArchiveKeys;
 use crate::layout::gsv::{AgentId, SessionId};
-use crate::limits::{TRANSCRIPT_BYTES_MAX, TRANSCRIPT_MESSAGES_MAX};
+use crate::limits::{SESSION_PROBLEMS_MAX, TRANSCRIPT_BYTES_MAX, TRANSCRIPT_MESSAGES_MAX};
+use crate::ops::problems::Problems;
 use crate::store::{Metered, Store};
 use crate::transform::compaction::summary;
 use crate::types::{Error, Result};
@@ -25,10 +26,10 @@ pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<Tran
             "limit is {limit}; it must be 1 to {TRANSCRIPT_MESSAGES_MAX}: read page by page"
         )));
     }
-    let mut problems = Vec::new();
+    let mut of_parts = Vec::new();
     let mut objects = Vec::new();
     if request.parts {
-        objects = parts::list(&store, &agent, &session, &mut problems)?;
+        objects = parts::list(&store, &agent, &session, &mut of_parts)?;
     }
     let archive = ArchiveKeys::of_session(&agent, &session)
         .archive()
@@ -43,6 +44,7 @@ pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<Tran
     };
     let mut next = None;
     let mut found = false;
+    let (mut faults, mut damages) = (Problems::up_to(SESSION_PROBLEMS_MAX), Vec::new());
     for (ms, key) in objects.iter().filter(|(ms, _)| *ms >= from.object) {
         let skip = if *ms == from.object { from.line } else { 0 };
         let read = each_line(&store, key, |line| {
@@ -60,13 +62,12 @@ pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<Tran
                     }
                     page.add(key, json);
                 }
-                Err(problem) if problems.len() < PROBLEMS_MAX => problems.push(problem),
-                Err(_) => {}
+                Err(problem) => faults.push(problem),
             }
             ControlFlow::Continue(())
         })?;
         found |= read.found;
-        problems.extend(read.problem(key));
+        damages.extend(read.problem(key));
         if next.is_some() {
             break;
         }
@@ -82,13 +83,10 @@ pub fn transcript(store: &dyn Store, request: &TranscriptRequest) -> Result<Tran
     Ok(TranscriptAnswer {
         messages: page.messages,
         next: next.map(Cursor::to_text),
-        problems,
+        problems: [of_parts, faults.into_told(), damages].concat(),
         cost: store.cost(),
     })
 }
-
-/// Problems of one page that are told.
-const PROBLEMS_MAX: usize = 256;
 
 struct Page {
     limit: usize,

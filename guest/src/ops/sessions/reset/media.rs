@@ -1,5 +1,8 @@
 //! S4: the media of the old session go: those its messages name, and those that nobody names and that lay
-//! there before its last activity. What the new session names, or the caller keeps, stays.
+//! there before its last activity. What the new session names, or lines that came late and go there, or the
+//! caller keeps, stays.
+
+use std::collections::BTreeSet;
 
 use super::Call;
 use crate::format::live_log::{What, parse};
@@ -15,6 +18,8 @@ use crate::types::Result;
 
 /// Bytes of the log that are looked through at once.
 const RUN_BYTES: u64 = 4 << 20;
+/// Late segments that are in memory at once.
+const LATE_AT_ONCE: usize = 4;
 
 /// Delete them; answers whether all are gone.
 pub fn delete(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
@@ -23,11 +28,13 @@ pub fn delete(call: &mut Call<'_>, owner: &Owner) -> Result<bool> {
         prefix: prefix.clone(),
         ..ListRequest::default()
     })?;
-    if first.entries.is_empty() {
+    if first.entries.is_empty() && first.cursor.is_none() {
         return Ok(true);
     }
-    let mut kept = call.reset.keep_media.clone();
-    kept.extend(named_by_the_new(call, owner)?);
+    let mut kept: BTreeSet<String> = call.reset.keep_media.iter().cloned().collect();
+    // What came late first: brought on meanwhile, it is in the new log when that is read.
+    keep_named_late(call, owner, &mut kept)?;
+    keep_named_by_the_new(call, owner, &mut kept)?;
     delete_named(call, owner, &kept)?;
     delete_orphans(call, &prefix, &kept)?;
     Ok(true)
@@ -52,17 +59,40 @@ fn named_in(owner: &Owner, content: &[u8]) -> Vec<String> {
     stored.filter(is_own).collect()
 }
 
-/// The newest messages of the new session: the one that triggered the reset among them.
-fn named_by_the_new(call: &Call<'_>, owner: &Owner) -> Result<Vec<String>> {
-    let live = Live::of(call.store, owner, &call.reset.new)?;
-    let page = live.page(LOG_PAGE_ENTRIES_MAX, LOG_PAGE_BYTES_MAX, None)?;
-    let entries = page.entries.iter();
-    Ok(entries
-        .flat_map(|entry| named_in(owner, &entry.content))
-        .collect())
+/// Lines that came late to the old log are in no session yet: the sweep brings them to the new one.
+fn keep_named_late(call: &Call<'_>, owner: &Owner, kept: &mut BTreeSet<String>) -> Result<()> {
+    let old = Live::of(call.store, owner, &call.reset.old)?;
+    for segments in old.log().leftover()?.late.chunks(LATE_AT_ONCE) {
+        for (_, entries) in old.log().entries_of(segments)? {
+            for entry in entries {
+                kept.extend(named_in(owner, entry.bytes.trim_ascii_end()));
+            }
+        }
+    }
+    Ok(())
 }
 
-fn delete_named(call: &mut Call<'_>, owner: &Owner, kept: &[String]) -> Result<()> {
+/// All messages of the new session, however many came while the reset waited; only keys stay in memory.
+fn keep_named_by_the_new(
+    call: &Call<'_>,
+    owner: &Owner,
+    kept: &mut BTreeSet<String>,
+) -> Result<()> {
+    let live = Live::of(call.store, owner, &call.reset.new)?;
+    let mut before = None;
+    loop {
+        let page = live.page(LOG_PAGE_ENTRIES_MAX, LOG_PAGE_BYTES_MAX, before)?;
+        for entry in &page.entries {
+            kept.extend(named_in(owner, &entry.content));
+        }
+        before = page.before;
+        if before.is_none() {
+            return Ok(());
+        }
+    }
+}
+
+fn delete_named(call: &mut Call<'_>, owner: &Owner, kept: &BTreeSet<String>) -> Result<()> {
     let live = Live::of(call.store, owner, &call.reset.old)?;
     let Some(forward) = Forward::of(live.log())? else {
         return Ok(());
@@ -92,7 +122,7 @@ fn delete_named(call: &mut Call<'_>, owner: &Owner, kept: &[String]) -> Result<(
     }
 }
 
-fn delete_orphans(call: &mut Call<'_>, prefix: &str, kept: &[String]) -> Result<()> {
+fn delete_orphans(call: &mut Call<'_>, prefix: &str, kept: &BTreeSet<String>) -> Result<()> {
     let store = call.store;
     store.each_page(prefix, |listing| {
         for entries in listing.entries.chunks(WAVE_REQUESTS_MAX) {
