@@ -49,9 +49,12 @@ pub fn commit(store: &dyn Store, request: &CommitRequest) -> Result<CommitAnswer
     };
     let mut problems = Vec::new();
     let run = commit.run(&mut problems);
-    if matches!(&run, Err(error) if error.code == ErrorCode::Conflict) {
-        // Whatever comes of the tidying, the caller has to hear that somebody else was quicker.
-        let _ = commit.tidy();
+    if matches!(&run, Err(error) if error.code == ErrorCode::Conflict)
+        && let Err(error) = commit.tidy()
+        && error.code == ErrorCode::Unavailable
+    {
+        // The repeat is told who was quicker, and tidies up. Any other trouble must not hide that.
+        return Err(error);
     }
     let committed = run?;
     Ok(CommitAnswer {
