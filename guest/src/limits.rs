@@ -206,7 +206,7 @@ pub const CHAT_BEGIN_BYTES: u64 = 64 << 10;
 pub const CHAT_END_BYTES: u64 = 8 << 10;
 
 /// Messages since the last compaction that one compaction looks at; their facts lie in memory together.
-pub const COMPACTION_MESSAGES_MAX: usize = 200_000;
+pub const COMPACTION_MESSAGES_MAX: usize = 150_000;
 /// Bytes of the log in one page, looking back from its end.
 pub const COMPACTION_PAGE_BYTES: u64 = 1 << 20;
 /// Bytes of the log that one question is made from, unless a single entry is larger.

@@ -134,9 +134,9 @@ fn the_limit_on_messages() {
     let conditions = begin_request(true, NOW_MS).conditions;
     let (most, verdict) = most_bytes(|| should_compact(&bucket, &conditions).unwrap());
     assert!(most < 64 << 20, "{most} bytes");
-    assert_eq!(verdict.messages, 200_000);
+    assert_eq!(verdict.messages, 150_000);
     say(&bucket, "more", &[line], NOW_MS);
     let error = should_compact(&bucket, &conditions).unwrap_err();
     assert_eq!(error.code, ErrorCode::TooLarge);
-    assert!(error.message.contains("200000"), "{error}");
+    assert!(error.message.contains("150000"), "{error}");
 }

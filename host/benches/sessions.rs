@@ -96,6 +96,7 @@ impl Bench {
             seed: SEED.into(),
             now_ms: LATER_MS,
             utc_offset_minutes: 0,
+            session_id: None,
             keep_media: Vec::new(),
             window_tokens: None,
         };
@@ -387,6 +388,7 @@ fn core_reset() -> core_sessions::ResetBeginRequest {
         seed: SEED.into(),
         now_ms: LATER_MS,
         utc_offset_minutes: 0,
+        session_id: None,
         keep_media: Vec::new(),
         window_tokens: None,
     }

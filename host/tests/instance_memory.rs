@@ -202,14 +202,7 @@ fn a_compaction_of(count: usize) {
     assert!(removed as usize > count / 2, "{removed}");
 }
 
-/// As many as a session of 1 GiB has.
 #[test]
-fn a_compaction_looks_at_140_000_messages() {
-    a_compaction_of(140_000);
-}
-
-#[test]
-#[ignore = "messages that all call tools did not fit at the limit; their facts are smaller since, and that is not measured yet"]
 fn a_compaction_looks_at_as_many_messages_as_it_may() {
     a_compaction_of(haversack_core::limits::COMPACTION_MESSAGES_MAX);
 }
