@@ -7,6 +7,7 @@ pub mod bless;
 pub mod bridge;
 pub mod case;
 pub mod compare;
+pub mod lives;
 pub mod long_session;
 pub mod memory;
 pub mod record;

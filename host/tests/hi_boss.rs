@@ -12,15 +12,12 @@ mod place;
 mod refusals;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
-use haversack_tests::server::Server;
-use haversack_tests::table::{Table, Verdict};
+use haversack_tests::lives::{Life, both, run};
+use haversack_tests::table::Verdict;
 use place::Place;
 
-type Test = fn(&Place) -> anyhow::Result<()>;
-
-const TESTS: [(&str, Test); 6] = [
+const TESTS: [Life<Place>; 6] = [
     ("a whole life", lives::whole),
     ("limits as options", lives::limits),
     ("a backup there and back", lives::backup),
@@ -30,43 +27,21 @@ const TESTS: [(&str, Test); 6] = [
 ];
 
 /// Only where there are files.
-const ON_DISK: [(&str, Test); 2] = [
+const ON_DISK: [Life<Place>; 2] = [
     ("git in the space sees memory alone", git::in_the_space),
     ("git in the store sees memory alone", git::in_the_store),
 ];
 
 fn main() -> ExitCode {
-    let mut table = Table::default();
-    for (name, test) in TESTS {
-        let place = Place::on_disk();
-        run(&mut table, &format!("disk: {name}"), test, place);
-    }
-    for (name, test) in ON_DISK {
+    let mut table = both(&TESTS, Place::on_disk, Place::in_bucket);
+    for life in &ON_DISK {
         match git::is_there() {
-            true => run(&mut table, &format!("disk: {name}"), test, Place::on_disk()),
+            true => run(&mut table, "disk", life, Place::on_disk()),
             false => {
                 let verdict = Verdict::NoTool("git is not there".to_owned());
-                table.add(format!("disk: {name}"), verdict, Default::default());
+                table.add(format!("disk: {}", life.0), verdict, Default::default());
             }
         }
-    }
-    match Server::start() {
-        Ok(server) => {
-            for (number, (name, test)) in TESTS.into_iter().enumerate() {
-                let place = Place::in_bucket(&server, number);
-                run(&mut table, &format!("bucket: {name}"), test, place);
-            }
-        }
-        Err(verdict) => table.add("bucket", verdict, Default::default()),
     }
     table.finish()
-}
-
-fn run(table: &mut Table, name: &str, test: Test, place: anyhow::Result<Place>) {
-    let start = Instant::now();
-    let verdict = match place.and_then(|place| test(&place)) {
-        Ok(()) => Verdict::Passed,
-        Err(cause) => Verdict::Failed(format!("{cause:#}")),
-    };
-    table.add(name, verdict, start.elapsed());
 }

@@ -1,21 +1,17 @@
 //! Chat logs through the command line, on a disk and in a bucket: what is printed, and how it ends.
 
+#[allow(dead_code)] // Sessions need more of it.
 #[path = "sessions/place.rs"]
-#[allow(dead_code)]
 mod place;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
 use anyhow::{Context, ensure};
-use haversack_tests::server::Server;
-use haversack_tests::table::{Table, Verdict};
+use haversack_tests::lives::{Life, both};
 use place::{Place, fails, text};
 use serde_json::{Value, json};
 
-type Test = fn(&Place) -> anyhow::Result<()>;
-
-const TESTS: [(&str, Test); 3] = [
+const TESTS: [Life<Place>; 3] = [
     ("a whole chat", whole),
     ("eight programs at once", at_once),
     ("what cannot be says why", refusals),
@@ -24,29 +20,7 @@ const TESTS: [(&str, Test); 3] = [
 const USER: &str = "moltbot:user_1";
 
 fn main() -> ExitCode {
-    let mut table = Table::default();
-    for (name, test) in TESTS {
-        run(&mut table, &format!("disk: {name}"), test, Place::on_disk());
-    }
-    match Server::start() {
-        Ok(server) => {
-            for (number, (name, test)) in TESTS.into_iter().enumerate() {
-                let place = Place::in_bucket(&server, number);
-                run(&mut table, &format!("bucket: {name}"), test, place);
-            }
-        }
-        Err(verdict) => table.add("bucket", verdict, Default::default()),
-    }
-    table.finish()
-}
-
-fn run(table: &mut Table, name: &str, test: Test, place: anyhow::Result<Place>) {
-    let start = Instant::now();
-    let verdict = match place.and_then(|place| test(&place)) {
-        Ok(()) => Verdict::Passed,
-        Err(cause) => Verdict::Failed(format!("{cause:#}")),
-    };
-    table.add(name, verdict, start.elapsed());
+    both(&TESTS, Place::on_disk, Place::in_bucket).finish()
 }
 
 fn message(number: usize) -> String {

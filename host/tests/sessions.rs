@@ -15,15 +15,11 @@ mod place;
 mod refusals;
 
 use std::process::ExitCode;
-use std::time::Instant;
 
-use haversack_tests::server::Server;
-use haversack_tests::table::{Table, Verdict};
+use haversack_tests::lives::{Life, both};
 use place::Place;
 
-type Test = fn(&Place) -> anyhow::Result<()>;
-
-const TESTS: [(&str, Test); 10] = [
+const TESTS: [Life<Place>; 10] = [
     ("a whole life", lives::whole),
     ("a long append in pages", lives::pages),
     ("a session that its host keeps", hosts::own),
@@ -37,28 +33,5 @@ const TESTS: [(&str, Test); 10] = [
 ];
 
 fn main() -> ExitCode {
-    let mut table = Table::default();
-    for (name, test) in TESTS {
-        let place = Place::on_disk();
-        run(&mut table, &format!("disk: {name}"), test, place);
-    }
-    match Server::start() {
-        Ok(server) => {
-            for (number, (name, test)) in TESTS.into_iter().enumerate() {
-                let place = Place::in_bucket(&server, number);
-                run(&mut table, &format!("bucket: {name}"), test, place);
-            }
-        }
-        Err(verdict) => table.add("bucket", verdict, Default::default()),
-    }
-    table.finish()
-}
-
-fn run(table: &mut Table, name: &str, test: Test, place: anyhow::Result<Place>) {
-    let start = Instant::now();
-    let verdict = match place.and_then(|place| test(&place)) {
-        Ok(()) => Verdict::Passed,
-        Err(cause) => Verdict::Failed(format!("{cause:#}")),
-    };
-    table.add(name, verdict, start.elapsed());
+    both(&TESTS, Place::on_disk, Place::in_bucket).finish()
 }

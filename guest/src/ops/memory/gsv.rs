@@ -1,6 +1,7 @@
 //! Memory of a gsv agent: MEMORY.md and `memory/{date}.md` (spec: gsv, Compaction and Prompt).
 
-use super::text::{CONTENT_TYPE, check_text, near_limit};
+use super::day;
+use super::text::check_text;
 use super::{AppendAnswer, AppendRequest, Note, SnapshotAnswer, SnapshotRequest};
 use crate::format::text::trim;
 use crate::layout::gsv::{
@@ -9,7 +10,6 @@ use crate::layout::gsv::{
 use crate::limits::{MEMORY_DAYS_DEFAULT, MEMORY_DAYS_MAX};
 use crate::ops::load::{blob, get, read_file};
 use crate::ops::moment;
-use crate::protocol::document::{Change, Current, edit};
 use crate::protocol::request::RequestId;
 use crate::store::{Metered, Store};
 use crate::transform::memory_section;
@@ -28,29 +28,8 @@ pub fn append_section(store: &Metered<'_>, request: &AppendRequest) -> Result<Ap
     check_text(&request.text)?;
     let key = Place::DailyMemory { agent, date }.key();
     let section = memory_section::section(&request.text, request.at_ms, request.utc_offset_minutes);
-    let mut size_bytes = None;
-    let edited = edit(store, &key, &id, CONTENT_TYPE, |current: Current<'_>| {
-        let file = current.body.unwrap_or_default();
-        size_bytes = Some(file.len() as u64);
-        if !current.knows_requests && memory_section::holds(file, &section) {
-            return Ok(Change::Nothing);
-        }
-        let appended = memory_section::append(file, &section);
-        size_bytes = Some(appended.len() as u64);
-        Ok(Change::Write(appended))
-    })?;
-    // A repeat is known by its id, without a look at the body.
-    let size_bytes = match size_bytes.filter(|_| !edited.repeat) {
-        Some(size_bytes) => size_bytes,
-        None => store.head(&key)?.map_or(0, |stat| stat.size_bytes),
-    };
-    Ok(AppendAnswer {
-        version: edited.version.unwrap_or_default(),
-        repeat: edited.repeat || !edited.changed,
-        size_bytes,
-        problems: near_limit(&key, size_bytes),
-        key,
-        cost: store.cost(),
+    day::append(store, key, &id, &section, |file| {
+        memory_section::append(file, &section)
     })
 }
 

@@ -1,6 +1,7 @@
 //! `haversack:core/memory`: what an agent remembers. The shapes are those of `wit/core/memory.wit`; where
 //! it lies in each system stands in a file of its own.
 
+mod day;
 mod gsv;
 pub(in crate::ops) mod hi_boss;
 mod text;
