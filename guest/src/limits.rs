@@ -190,8 +190,13 @@ pub const RESET_KEEP_MEDIA_MAX: usize = 256;
 pub const TRANSCRIPT_MESSAGES_MAX: u32 = 1_000;
 pub const TRANSCRIPT_BYTES_MAX: u64 = 4 << 20;
 
-// moltbot: chat logs.
+// moltbot: chat logs, users.
 
+/// `lastActiveAt` of a user is written no oftener.
+pub const TOUCH_EVERY_MS: u64 = 60_000;
+/// Files of the template that a new user begins with, and their bytes.
+pub const TEMPLATE_FILES_MAX: usize = 256;
+pub const TEMPLATE_BYTES_MAX: usize = 4 << 20;
 /// Bytes of the id that a message of a chat log carries.
 pub const MESSAGE_ID_BYTES_MAX: usize = 256;
 /// Reads of the log for one page of a chat history, where lines in it are no messages.

@@ -13,4 +13,5 @@ pub mod message;
 pub mod session_state;
 pub mod skill;
 pub mod text;
+pub mod user_meta;
 pub mod utc;

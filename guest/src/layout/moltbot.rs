@@ -5,7 +5,8 @@ pub use super::field::{
     DeletionTime, LineNumber, MoltbotSessionKey as SessionKey, MoltbotUserId as UserId, PathTail,
     SegmentHash, SegmentMs, SkillName,
 };
-use super::{System, pattern::places};
+use super::{System, pattern::places, place_of};
+use crate::types::{Error, Result};
 
 /// Where the live users lie.
 pub const USERS_PREFIX: &str = "users/";
@@ -26,6 +27,47 @@ pub fn deleted_prefix(user: &UserId, deletion: &DeletionTime) -> String {
 /// What belongs to a user, soft-deleted copies included.
 pub fn home_prefixes(user: &UserId) -> Vec<String> {
     vec![user_prefix(user), format!("deleted/{user}/")]
+}
+
+/// What of a user belongs on disk when it starts: below the user, and below the root there.
+const PLACED: [(&str, &str); 3] = [
+    ("config/", "root/.clawdbot/"),
+    ("skills/", "root/clawd/skills/"),
+    ("workspace/", "root/clawd/workspace/"),
+];
+
+/// The prefixes of what belongs on disk; the last one is the workspace's, where that is wanted.
+pub fn placed_prefixes(user: &UserId, workspace: bool) -> Vec<String> {
+    let wanted = if workspace {
+        PLACED.len()
+    } else {
+        PLACED.len() - 1
+    };
+    let prefixes = PLACED.iter().take(wanted);
+    prefixes
+        .map(|(below, _)| format!("{}{below}", user_prefix(user)))
+        .collect()
+}
+
+/// Where an object of a user belongs below the root on disk; none where it does not belong there.
+pub fn place_on_disk(user: &UserId, key: &str) -> Option<String> {
+    let path = key.strip_prefix(&user_prefix(user))?;
+    PLACED.iter().find_map(|(below, root)| {
+        let rest = path.strip_prefix(below).filter(|rest| !rest.is_empty())?;
+        Some(format!("{root}{rest}"))
+    })
+}
+
+/// The key of a template's file; `invalid` unless it is config, a skill's or workspace.
+pub fn template_key(user: &UserId, path: &str) -> Result<String> {
+    let key = format!("{}{path}", user_prefix(user));
+    place_of(System::Moltbot, &key)?;
+    match place_on_disk(user, &key) {
+        Some(_) => Ok(key),
+        None => Err(Error::invalid(format!(
+            "a template has no file {path:?}; its files lie below config/, skills/ or workspace/"
+        ))),
+    }
 }
 
 places! { System::Moltbot;
