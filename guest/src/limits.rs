@@ -88,6 +88,8 @@ pub const ARCHIVE_PIECE_RAW_BYTES_MAX: usize = 4 << 20;
 pub const ARCHIVE_RUN_RAW_BYTES_MAX: usize = VALUE_BYTES_MAX as usize + (512 << 10);
 /// Of 1 to 10, for archives. Chosen by measurement; see `format/gzip/tests.rs`.
 pub const ARCHIVE_DEFLATE_LEVEL: u8 = 4;
+/// Offsets in an archive's metadata, of 11 bytes each; a store takes 2 KiB of metadata.
+pub const ARCHIVE_FOOTINGS_MAX: usize = 48;
 /// Raw bytes that reading an archive gives in one step, whatever the archive claims.
 pub const ARCHIVE_STEP_RAW_BYTES: usize = 64 << 10;
 /// Compressed bytes that reading an archive asks for at once.

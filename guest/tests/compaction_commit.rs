@@ -294,3 +294,25 @@ fn a_transcript_has_every_message_once() {
     let said: Vec<String> = said.into_iter().map(|message| message.json).collect();
     assert_eq!(said, all);
 }
+
+/// A commit of many pieces takes several calls; each message here is a piece of its own.
+#[test]
+fn the_pieces_of_one_call() {
+    let bucket = Bucket::new(true);
+    let content = "x".repeat(COMPACTION_PIECE_BYTES as usize - 1_024);
+    let line = format!(r#"{{"role":"user","content":"{content}"}}"#);
+    let long = COMPACTION_PIECES_MAX + 1;
+    say(&bucket, "long", &vec![line; long], NOW_MS - 1_000);
+    let kept = "and now? ".repeat(20_000);
+    let kept = format!(r#"{{"role":"user","content":"{kept}"}}"#);
+    say(&bucket, "kept", &[kept], NOW_MS);
+    let step = begin(&bucket, &begin_request(false, NOW_MS)).unwrap();
+    let request = commit_request(&step, "r1", NOW_MS);
+    assert_eq!(commit(&bucket, &request).unwrap().committed, None);
+    let staged = bucket.keys("agents/hera/sessions/").into_iter();
+    let staged = staged.filter(|key| key.contains("/pieces/"));
+    assert_eq!(staged.count(), COMPACTION_PIECES_MAX);
+    assert_eq!(parts(&bucket), [], "half a part is not to be seen");
+    assert!(commit(&bucket, &request).unwrap().committed.is_some());
+    assert_eq!(parts(&bucket)[0].1.len(), long);
+}

@@ -1,62 +1,22 @@
 //! What is archived of gsv sessions from outside: after compactions, of logs of many pieces; listed past a
 //! page, read back with parts, damaged, without metadata.
 
+#[path = "support/archives.rs"]
+mod archives;
 #[path = "support/bucket.rs"]
 mod bucket;
 #[path = "support/talk.rs"]
 mod talk;
 
+use archives::{archived, compact};
 use bucket::Bucket;
-use haversack_core::format::gzip;
-use haversack_core::format::live_log::{Compaction, compaction_line, summary_id};
 use haversack_core::ops::sessions::live::Live;
 use haversack_core::ops::sessions::state::Owner;
 use haversack_core::ops::sessions::*;
-use haversack_core::protocol::log::{Fold, NewEntry};
-use haversack_core::store::{Body, Condition, Metered, PutOptions, Store};
+use haversack_core::protocol::log::Fold;
+use haversack_core::store::{Metered, Store};
 use haversack_core::types::{ErrorCode, ProblemKind};
 use talk::*;
-
-/// As a compaction commits: a part of what is removed, then the entry.
-fn compact(bucket: &Bucket, removed: &[String], first_kept: Option<&str>, part_ms: u64) {
-    let session_id = status_of(bucket).session_id;
-    archived(
-        bucket,
-        &format!("{session_id}-part{part_ms}"),
-        &removed.join("\n"),
-        &[],
-    );
-    let (store, owner) = (Metered::new(bucket), Owner::of(&home(), KEY).unwrap());
-    let live = Live::of(&store, &owner, &session_id).unwrap();
-    let id = summary_id(part_ms);
-    let compaction = Compaction {
-        summary: format!("sum{part_ms}"),
-        first_kept: first_kept.map(str::to_owned),
-        part_ms,
-        request: None,
-    };
-    let bytes = compaction_line(&id, &compaction);
-    live.log()
-        .append(&[NewEntry { id, bytes }], part_ms)
-        .unwrap();
-}
-
-/// Put an archive as another program would.
-fn archived(bucket: &Bucket, name: &str, lines: &str, metadata: &[(&str, &str)]) -> String {
-    let pieces = gzip::compress(lines.as_bytes()).unwrap();
-    let bytes: Vec<u8> = pieces.into_iter().flat_map(|piece| piece.bytes).collect();
-    let key = format!("agents/hera/sessions/{name}.jsonl.gz");
-    let metadata = metadata
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
-    let options = PutOptions {
-        condition: Condition::Always,
-        content_type: None,
-        metadata: metadata.collect(),
-    };
-    bucket.put(&key, Body::Binary(bytes), options).unwrap();
-    key
-}
 
 fn now(store: &dyn Store) -> ContextAnswer {
     let session_key = KEY.to_owned();
@@ -318,12 +278,12 @@ fn a_list_goes_past_a_thousand_and_takes_no_part_for_a_session() {
             ("totalTokens", "7"),
             ("sessionKey", KEY),
         ];
-        archived(&bucket, &session, "{}", &counts);
+        archived(&bucket, &session, b"{}", &counts);
         if number % 10 == 0 {
             archived(
                 &bucket,
                 &format!("{session}-part17000000000{:02}", number % 7),
-                "{}",
+                b"{}",
                 &[("messageCount", "9")],
             );
         }
@@ -376,7 +336,7 @@ fn without_metadata_the_content_is_counted() {
             vec![ProblemKind::Repaired, ProblemKind::Unreadable],
         ),
     ] {
-        archived(&bucket, session, &content, metadata);
+        archived(&bucket, session, content.as_bytes(), metadata);
         let (all, problems) = listed(&bucket, None);
         assert_eq!(problems, kinds);
         assert_eq!(all[0].counts_from, CountsFrom::Content);
@@ -393,7 +353,7 @@ fn a_damaged_archive_gives_what_it_has() {
     let content: Vec<String> = (0..5_000)
         .map(|n| text(&format!("m{n} {}", n * 7919 % 1000)))
         .collect();
-    let key = archived(&bucket, session, &content.join("\n"), &[]);
+    let key = archived(&bucket, session, content.join("\n").as_bytes(), &[]);
     let whole = bucket.bytes(&key).unwrap();
     bucket.insert(&key, &whole[..whole.len() / 2]);
     let (all, problems) = said(&bucket, session, false, 1_000);

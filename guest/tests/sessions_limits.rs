@@ -1,6 +1,8 @@
 //! The bounds of sessions, each at its edge: what is just in goes through, what is over is told, and nothing
 //! is lost.
 
+#[path = "support/archives.rs"]
+mod archives;
 #[path = "support/bucket.rs"]
 mod bucket;
 #[path = "support/talk.rs"]
@@ -8,6 +10,7 @@ mod talk;
 
 use std::cell::Cell;
 
+use archives::{archived, compact, put_archive};
 use bucket::Bucket;
 use haversack_core::format::gzip;
 use haversack_core::format::live_log::{Compaction, SessionLines, compaction_line, summary_id};
@@ -20,7 +23,7 @@ use haversack_core::ops::sessions::state::Owner;
 use haversack_core::ops::sessions::*;
 use haversack_core::protocol::log::{Forward, Log, NewEntry};
 use haversack_core::store::{
-    Answer, Body, Condition, Metered, PutOptions, Request, Source, Store, StoreResult,
+    Answer, Body, Metered, PutOptions, Request, Source, Store, StoreResult,
 };
 use haversack_core::types::{ErrorCode, Problem, ProblemKind, Result, Session};
 use talk::*;
@@ -91,28 +94,6 @@ fn a_page_of_a_transcript() {
     archived(&bucket, session_id, lines.as_bytes(), &metadata);
     let first = page_of(&bucket, session_id, None);
     assert_eq!((first.messages.len(), first.next.is_some()), (1, true));
-}
-
-/// Put an archive as another program would.
-fn archived(bucket: &Bucket, name: &str, raw: &[u8], metadata: &[(&str, &str)]) -> u64 {
-    let pieces = gzip::compress(raw).unwrap();
-    let bytes: Vec<u8> = pieces.into_iter().flat_map(|piece| piece.bytes).collect();
-    let size_bytes = bytes.len() as u64;
-    put_archive(bucket, name, bytes, metadata);
-    size_bytes
-}
-
-fn put_archive(bucket: &Bucket, name: &str, bytes: Vec<u8>, metadata: &[(&str, &str)]) {
-    let metadata = metadata
-        .iter()
-        .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()));
-    let options = PutOptions {
-        condition: Condition::Always,
-        content_type: None,
-        metadata: metadata.collect(),
-    };
-    let key = format!("agents/hera/sessions/{name}.jsonl.gz");
-    bucket.put(&key, Body::Binary(bytes), options).unwrap();
 }
 
 #[test]
@@ -357,26 +338,6 @@ fn long_lines_are_archived() {
     let (raw, read) = gzip::decode(&bytes, 16 << 20).unwrap();
     assert_eq!((read.members, read.damage), (1, None));
     assert_eq!(raw.len(), text("m0").len() + 1 + of_another.len() + 1);
-}
-
-/// As a compaction commits: a part of what is removed, then the entry.
-fn compact(bucket: &Bucket, removed: &[String], first_kept: Option<&str>, part_ms: u64) {
-    let session_id = status_of(bucket).session_id;
-    let name = format!("{session_id}-part{part_ms}");
-    archived(bucket, &name, removed.join("\n").as_bytes(), &[]);
-    let (store, owner) = (Metered::new(bucket), Owner::of(&home(), KEY).unwrap());
-    let live = Live::of(&store, &owner, &session_id).unwrap();
-    let id = summary_id(part_ms);
-    let compaction = Compaction {
-        summary: format!("sum{part_ms}"),
-        first_kept: first_kept.map(str::to_owned),
-        part_ms,
-        request: None,
-    };
-    let bytes = compaction_line(&id, &compaction);
-    live.log()
-        .append(&[NewEntry { id, bytes }], part_ms)
-        .unwrap();
 }
 
 /// A summary that comes late, behind the end of the log, stands for nothing: the archive has every message, whenever

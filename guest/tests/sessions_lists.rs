@@ -1,11 +1,14 @@
 //! Lists of sessions, due ones and media from outside: complete whatever a page holds, in as few waves as they
 //! promise, and what makes a session due.
 
+#[path = "support/archives.rs"]
+mod archives;
 #[path = "support/bucket.rs"]
 mod bucket;
 #[path = "support/talk.rs"]
 mod talk;
 
+use archives::compact;
 use bucket::Bucket;
 use haversack_core::ops::media::{self, DiscardRequest, Named};
 use haversack_core::ops::sessions::*;
@@ -185,6 +188,24 @@ fn a_page_of_only_skipped_things_is_not_the_end() {
             }
         }
         assert_eq!((seen, problems), (media.to_vec(), 2));
+    }
+}
+
+/// A name that is passed over in front of a part hides nothing: what was removed does not come back.
+#[test]
+fn a_skipped_name_hides_no_part() {
+    for inner in both() {
+        (0..3).for_each(|number| drop(say(&inner, number)));
+        compact(&inner, &[text("m0")], Some("m1.0"), NOW + 10);
+        let session_id = status_of(&inner).session_id;
+        let skipped = [format!("agents/hera/sessions/{session_id}-part!")];
+        let list = |request: &StoreList, list: &Inner<'_>| one_a_page(&skipped, request, list);
+        let store = Listed {
+            inner: &inner,
+            list: &list,
+        };
+        let done = reset(&store, "r").unwrap();
+        assert_eq!(done.messages, Some(3), "the summary and two messages");
     }
 }
 

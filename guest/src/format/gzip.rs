@@ -24,7 +24,7 @@ mod tests;
 pub mod write;
 
 pub use fault::{Damage, Fault};
-pub use read::{Decoder, Progress, Summary, decode};
+pub use read::{Decoder, Footing, Progress, Summary, decode};
 pub use write::{Piece, compress};
 
 /// CRC-32 and length of a run of raw bytes, which is what a gzip member ends with.

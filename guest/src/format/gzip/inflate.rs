@@ -54,6 +54,14 @@ impl Inflater {
         }
     }
 
+    /// A stream that goes on behind a full flush, with the checksum of what came before it.
+    pub fn behind_flush(checksum: Checksum) -> Self {
+        Self {
+            checksum,
+            ..Self::new()
+        }
+    }
+
     /// Begin another stream.
     pub fn restart(&mut self) {
         self.core.init();

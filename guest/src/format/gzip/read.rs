@@ -39,6 +39,15 @@ pub struct Progress {
     pub written_bytes: usize,
 }
 
+/// Where decoding can begin again in the first member of a file: behind a full flush, from which on nothing looks
+/// back. Everything before it counts as read.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Footing {
+    pub offset_bytes: u64,
+    /// Of the raw bytes before it.
+    pub checksum: Checksum,
+}
+
 /// What there was in a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[must_use = "damage is told here and nowhere else"]
@@ -68,6 +77,30 @@ impl Decoder {
             offset_bytes: 0,
             raw_bytes: 0,
         }
+    }
+
+    /// Goes on at a footing that an earlier decoder of the same file gave.
+    pub fn at(footing: Footing) -> Self {
+        if footing.offset_bytes == 0 {
+            return Self::new();
+        }
+        Self {
+            at: At::Body,
+            inflater: Inflater::behind_flush(footing.checksum),
+            offset_bytes: footing.offset_bytes,
+            raw_bytes: footing.checksum.raw_bytes,
+            ..Self::new()
+        }
+    }
+
+    /// What to go on with from here, once all that was fed is given out. The caller knows that a full flush ends
+    /// here; none where none can: outside the first member's data.
+    pub fn footing(&self) -> Option<Footing> {
+        let is_inside = matches!(self.at, At::Body) && self.members == 0;
+        is_inside.then_some(Footing {
+            offset_bytes: self.offset_bytes,
+            checksum: self.inflater.checksum,
+        })
     }
 
     /// Take from `input`, the next bytes of the file, and fill `output`, which is not empty. Call again,

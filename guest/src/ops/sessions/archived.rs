@@ -2,8 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use crate::format::gzip::{Damage, Decoder};
+use crate::format::gzip::{Damage, Decoder, Footing};
 use crate::limits::{ARCHIVE_READ_BYTES, ARCHIVE_STEP_RAW_BYTES, VALUE_BYTES_MAX};
+use crate::protocol::archive::footings_of;
 use crate::store::{BodyKind, GetRequest, Metered, Range};
 use crate::types::{Problem, ProblemKind, Result};
 
@@ -14,6 +15,16 @@ pub struct ArchivedLine<'a> {
     pub number: u32,
     /// Without its end; none for a line over 8 MiB, which is not held.
     pub bytes: Option<&'a [u8]>,
+    /// Where reading can begin to come to this line.
+    pub from: Begin,
+}
+
+/// Where the lines of an archive are read from: its beginning, or behind a piece of it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Begin {
+    /// Lines before it.
+    pub lines: u32,
+    pub footing: Footing,
 }
 
 /// How reading went.
@@ -35,16 +46,21 @@ impl ReadLines {
     }
 }
 
-/// Show `see` every line, until it breaks off.
+/// Show `see` every line from `begin` on, until it breaks off.
 pub fn each_line(
     store: &Metered<'_>,
     key: &str,
+    begin: Begin,
     mut see: impl FnMut(ArchivedLine<'_>) -> ControlFlow<()>,
 ) -> Result<ReadLines> {
-    let mut decoder = Decoder::new();
+    let broken_off = ReadLines {
+        found: true,
+        damage: None,
+    };
+    let mut decoder = Decoder::at(begin.footing);
     let mut raw = vec![0; ARCHIVE_STEP_RAW_BYTES];
-    let mut lines = Splitter::default();
-    let mut offset = 0;
+    let mut lines = Splitter::from(begin);
+    let mut offset = begin.footing.offset_bytes;
     loop {
         let request = GetRequest {
             key: key.to_owned(),
@@ -60,30 +76,35 @@ pub fn each_line(
                 damage: None,
             });
         };
+        let footings = footings_of(&blob.stat.metadata);
         let mut rest = blob.body.as_bytes();
-        offset += rest.len() as u64;
-        let is_last = rest.is_empty() || offset >= blob.stat.size_bytes;
-        loop {
-            let progress = decoder.feed(rest, &mut raw);
-            let written = raw.get(..progress.written_bytes).unwrap_or_default();
-            if lines.take(written, &mut see).is_break() {
-                return Ok(ReadLines {
-                    found: true,
-                    damage: None,
-                });
+        let end = offset + rest.len() as u64;
+        let is_last = rest.is_empty() || end >= blob.stat.size_bytes;
+        while !rest.is_empty() {
+            let footing = footings.iter().find(|at| **at > offset && **at <= end);
+            let length = footing.map_or(rest.len(), |at| (at - offset) as usize);
+            let (mut part, behind) = rest.split_at(length.min(rest.len()));
+            loop {
+                let progress = decoder.feed(part, &mut raw);
+                let written = raw.get(..progress.written_bytes).unwrap_or_default();
+                if lines.take(written, &mut see).is_break() {
+                    return Ok(broken_off);
+                }
+                part = part.get(progress.consumed_bytes..).unwrap_or_default();
+                if part.is_empty() && progress.written_bytes < raw.len() {
+                    break;
+                }
             }
-            rest = rest.get(progress.consumed_bytes..).unwrap_or_default();
-            if rest.is_empty() && progress.written_bytes < raw.len() {
-                break;
+            if footing.is_some() {
+                lines.set_begin(decoder.footing());
             }
+            offset += length as u64;
+            rest = behind;
         }
         if is_last || decoder.is_damaged() {
             let damage = decoder.finish().damage;
             if lines.end(&mut see).is_break() {
-                return Ok(ReadLines {
-                    found: true,
-                    damage: None,
-                });
+                return Ok(broken_off);
             }
             return Ok(ReadLines {
                 found: true,
@@ -99,9 +120,29 @@ struct Splitter {
     line: Vec<u8>,
     is_over: bool,
     ended: u32,
+    begin: Begin,
 }
 
 impl Splitter {
+    fn from(begin: Begin) -> Self {
+        Self {
+            ended: begin.lines,
+            begin,
+            ..Self::default()
+        }
+    }
+
+    /// Reading can begin here, if a line does.
+    fn set_begin(&mut self, footing: Option<Footing>) {
+        let begins_line = self.line.is_empty() && !self.is_over;
+        if let Some(footing) = footing.filter(|_| begins_line) {
+            self.begin = Begin {
+                lines: self.ended,
+                footing,
+            };
+        }
+    }
+
     fn take(
         &mut self,
         mut raw: &[u8],
@@ -139,11 +180,13 @@ impl Splitter {
             (true, _) => see(ArchivedLine {
                 number: self.ended,
                 bytes: None,
+                from: self.begin,
             }),
             (false, true) => ControlFlow::Continue(()),
             (false, false) => see(ArchivedLine {
                 number: self.ended,
                 bytes: Some(bytes),
+                from: self.begin,
             }),
         };
         self.line = line;

@@ -3,7 +3,7 @@
 
 use std::ops::ControlFlow;
 
-use super::archived::{each_line, message_line_of};
+use super::archived::{Begin, each_line, message_line_of};
 use super::state::Owner;
 use super::{CountsFrom, ListAnswer, ListRequest, SessionItem, SessionKind};
 use crate::format::message::Message;
@@ -213,7 +213,7 @@ impl Call<'_> {
         }
         let (mut messages, mut input, mut output, mut total) = (0, 0u64, 0u64, 0u64);
         let mut faults = Problems::up_to(SESSIONS_COUNTED_PROBLEMS_MAX);
-        let read = each_line(self.store, &item.key, |line| {
+        let read = each_line(self.store, &item.key, Begin::default(), |line| {
             match message_line_of(&item.key, &line) {
                 Ok(text) => {
                     messages += 1;

@@ -98,7 +98,7 @@ impl<'a> Live<'a> {
         }
     }
 
-    /// Whether an earlier compaction left a part of this session.
+    /// Whether an earlier compaction may have left a part of this session: a name that is passed over may hide one.
     fn has_parts(&self) -> Result<bool> {
         let session = SessionId::parse(&self.session_id)?;
         let prefix = session_parts_prefix(&self.owner.agent, &session);
@@ -107,7 +107,7 @@ impl<'a> Live<'a> {
             limit: Some(1),
             ..ListRequest::default()
         })?;
-        Ok(!listing.entries.is_empty())
+        Ok(!listing.entries.is_empty() || listing.cursor.is_some())
     }
 
     /// Where the messages that stand begin in the log, looked for from its end.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use super::archived::{each_line, message_line_of};
+use super::archived::{Begin, each_line, message_line_of};
 use crate::format::message::Message;
 use crate::layout::archive::{ArchiveKeys, all_pieces_prefix};
 use crate::layout::gsv::{AgentId, EpochMs, Place, SessionId, session_parts_prefix};
@@ -66,20 +66,80 @@ pub enum Heading {
 
 /// Read it from the archive's first line.
 pub fn heading(store: &Metered<'_>, agent: &AgentId, session: &SessionId) -> Result<Heading> {
-    let mut first = None;
     let archive = ArchiveKeys::of_session(agent, session);
-    let read = each_line(store, archive.archive(), |line| {
-        first = message_line_of(archive.archive(), &line).ok();
+    let mut first = None;
+    let found = each_message(store, archive.archive(), |message| {
+        first = Some(message);
         ControlFlow::Break(())
     })?;
-    let Some(first) = first.filter(|_| read.found) else {
+    let Some(first) = first.filter(|_| found) else {
         return Ok(Heading::Unknown);
     };
-    let message = Message::parse(&first).ok();
-    let summary = message.filter(|message| summary::text_of(message).is_some());
-    Ok(Heading::Of(
-        summary.map(|message| message.timestamp_ms.unwrap_or(u64::MAX)),
-    ))
+    Ok(Heading::Of(summary_ms(&first)))
+}
+
+/// When the part that this summary is of was made; none for a message that is no summary.
+fn summary_ms(line: &str) -> Option<u64> {
+    let message = Message::parse(line).ok()?;
+    summary::text_of(&message)?;
+    Some(message.timestamp_ms.unwrap_or(u64::MAX))
+}
+
+/// The first lines of an archive that are messages; answers whether there is such an archive.
+fn each_message(
+    store: &Metered<'_>,
+    key: &str,
+    mut see: impl FnMut(String) -> ControlFlow<()>,
+) -> Result<bool> {
+    let read = each_line(store, key, Begin::default(), |line| {
+        match message_line_of(key, &line) {
+            Ok(message) => see(message),
+            Err(_) => ControlFlow::Continue(()),
+        }
+    })?;
+    Ok(read.found)
+}
+
+/// The first message that is no summary.
+fn first_said(store: &Metered<'_>, key: &str) -> Result<Option<String>> {
+    let mut first = None;
+    each_message(store, key, |message| match summary_ms(&message) {
+        Some(_) => ControlFlow::Continue(()),
+        None => {
+            first = Some(message);
+            ControlFlow::Break(())
+        }
+    })?;
+    Ok(first)
+}
+
+/// Of these parts, those that nobody published: newer than the summary which heads the archive, and beginning with the
+/// message that the archive begins with. The first alone would hide the parts of a program that heads its archives
+/// otherwise.
+pub fn given_up(
+    store: &Metered<'_>,
+    agent: &AgentId,
+    session: &SessionId,
+    parts: &[(u64, String)],
+) -> Result<Vec<String>> {
+    if parts.is_empty() {
+        return Ok(Vec::new());
+    }
+    let Heading::Of(published_ms) = heading(store, agent, session)? else {
+        return Ok(Vec::new());
+    };
+    let mut given_up = Vec::new();
+    let mut archived = None;
+    for (_, key) in parts.iter().filter(|(ms, _)| Some(*ms) > published_ms) {
+        if archived.is_none() {
+            let archive = ArchiveKeys::of_session(agent, session);
+            archived = first_said(store, archive.archive())?;
+        }
+        if archived.is_some() && first_said(store, key)? == archived {
+            given_up.push(key.clone());
+        }
+    }
+    Ok(given_up)
 }
 
 /// Delete the parts of a session that is over which are newer than the one that was published last: nobody published

@@ -184,10 +184,12 @@ fn join(store: &Metered<'_>, target: &Target<'_>, staged: &Staged) -> Result<()>
         }
         sources = joined;
     }
+    let mut metadata = (target.metadata)(&staged.totals);
+    metadata.extend(footings_metadatum(&staged.footings()));
     let options = PutOptions {
         condition: Condition::IfAbsent,
         content_type: Some(target.content_type.to_owned()),
-        metadata: (target.metadata)(&staged.totals),
+        metadata,
     };
     let Err(error) = concat(store, &sources, archive, options) else {
         return Ok(());
@@ -197,6 +199,21 @@ fn join(store: &Metered<'_>, target: &Target<'_>, staged: &Staged) -> Result<()>
         return Ok(());
     }
     Err(error.about(archive))
+}
+
+/// Where a reader may begin in the middle of an archive, as its metadata say it; none for one of a single piece.
+const FOOTINGS: &str = "haversack-footings";
+
+fn footings_metadatum(offsets_bytes: &[u64]) -> Option<(String, String)> {
+    let texts: Vec<String> = offsets_bytes.iter().map(u64::to_string).collect();
+    (!texts.is_empty()).then(|| (FOOTINGS.to_owned(), texts.join(",")))
+}
+
+/// Offsets in an archive behind which nothing looks back, ascending; empty where the metadata name none.
+pub fn footings_of(metadata: &[(String, String)]) -> Vec<u64> {
+    let text = metadatum(metadata, FOOTINGS).unwrap_or_default();
+    let offsets = text.split(',').map(|offset| offset.parse().ok());
+    offsets.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Join some pieces. One that was left from another origin is deleted first.

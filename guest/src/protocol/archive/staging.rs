@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use super::{Target, Totals, body};
 use crate::format::gzip::Checksum;
 use crate::layout::archive::ArchiveKeys;
-use crate::limits::WAVE_REQUESTS_MAX;
+use crate::limits::{ARCHIVE_FOOTINGS_MAX, WAVE_REQUESTS_MAX};
 use crate::store::metadatum;
 use crate::store::{Answer, Condition, Metered, PutOptions, Request, Stat};
 use crate::types::{Error, ErrorCode, Result};
@@ -24,6 +24,8 @@ const FORMAT_NUMBER: &str = "1";
 pub struct Staged {
     /// Keys in order.
     pub pieces: Vec<String>,
+    /// Where each of them ends in what they make together.
+    ends_bytes: Vec<u64>,
     pub totals: Totals,
     /// Where the next run begins; none at the beginning, and at the end.
     next: Option<String>,
@@ -93,7 +95,7 @@ impl Staged {
                 let expected = target.keys.piece(staged.pieces.len())?;
                 match PieceMetadata::parse(&stat, target.origin) {
                     Some(metadata) if is_whole && *key == expected && !staged.ended => {
-                        staged.push(expected, metadata);
+                        staged.push(expected, stat.size_bytes, metadata);
                     }
                     // From the first that is missing or of something else on, pieces are written anew.
                     _ => {
@@ -124,6 +126,7 @@ impl Staged {
         next: Option<String>,
     ) -> Result<()> {
         let key = target.keys.piece(self.pieces.len())?;
+        let size_bytes = bytes.len() as u64;
         let metadata = PieceMetadata { totals, next };
         let leftover = self.leftovers.remove(&key);
         let mut condition = leftover.map_or(Condition::IfAbsent, Condition::IfMatch);
@@ -135,7 +138,7 @@ impl Staged {
             };
             let error = match store.put(&key, body(bytes.clone()), options) {
                 Ok(_) => {
-                    self.push(key, metadata);
+                    self.push(key, size_bytes, metadata);
                     return Ok(());
                 }
                 Err(error) => error,
@@ -149,7 +152,7 @@ impl Staged {
                     Some(found)
                         if found.totals == metadata.totals && found.next == metadata.next =>
                     {
-                        self.push(key, metadata);
+                        self.push(key, size_bytes, metadata);
                         return Ok(());
                     }
                     // Left from something else.
@@ -164,8 +167,21 @@ impl Staged {
         .at(key))
     }
 
-    fn push(&mut self, key: String, metadata: PieceMetadata) {
+    /// Where decoding can begin again: behind pieces, as evenly as so few can stand for all.
+    pub fn footings(&self) -> Vec<u64> {
+        let inner = self
+            .ends_bytes
+            .split_last()
+            .map_or(&[][..], |(_, inner)| inner);
+        let every = inner.len().div_ceil(ARCHIVE_FOOTINGS_MAX).max(1);
+        let chosen = inner.iter().skip(every - 1).step_by(every);
+        chosen.copied().collect()
+    }
+
+    fn push(&mut self, key: String, size_bytes: u64, metadata: PieceMetadata) {
         self.pieces.push(key);
+        let end_bytes = self.ends_bytes.last().copied().unwrap_or_default() + size_bytes;
+        self.ends_bytes.push(end_bytes);
         let totals = metadata.totals;
         self.totals.checksum = self.totals.checksum.combine(totals.checksum);
         self.totals.entries += totals.entries;

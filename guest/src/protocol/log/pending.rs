@@ -70,7 +70,8 @@ impl Glance {
             && let Answer::Listing(listing) =
                 sealed.map_err(|error| error.about(&log.keys.old_prefix()))?
         {
-            glance.has_sealed = !listing.entries.is_empty();
+            // A name that is passed over may hide one.
+            glance.has_sealed = !listing.entries.is_empty() || listing.cursor.is_some();
         }
         if let Some(head) = head
             && let Answer::Blob(Some(blob)) = head.map_err(|error| error.about(log.keys.head()))?
