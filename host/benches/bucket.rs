@@ -90,7 +90,7 @@ async fn prompt(server: &Server) -> Outcome {
         "environment": {},
     }});
     println!("prompt of 9 files and 50 skills, 30 ms a request:");
-    // What the server itself takes stands last: all of it runs on this machine.
+    // What the server itself takes stands third: all of it runs on this machine, one request after the other.
     for (name, requests_at_once, latency) in [
         ("64 requests at once", 64, LATENCY),
         ("one after another", 1, LATENCY),

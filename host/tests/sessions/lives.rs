@@ -212,6 +212,17 @@ pub fn failing_model(place: &Place) -> anyhow::Result<()> {
         8,
         &["exit status: 4", "--request-id r1", "nothing is deleted"],
     )?;
+    let odd = [
+        "--model-command",
+        "echo '<summary></summary>'",
+        "--request-id",
+        "r1",
+    ];
+    fails(
+        &place.on_main(&RESET, &odd)?,
+        8,
+        &["--request-id r1", "nothing is deleted"],
+    )?;
     let status = place.json(&STATUS, &[])?;
     ensure!(status["pending"]["request-id"] == "r1", "{status}");
     fails(

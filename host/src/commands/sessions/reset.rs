@@ -136,8 +136,12 @@ impl Reset {
             let answer = caller
                 .call("sessions", function, json!({ "request": next }))
                 .await;
-            let answer = answer
-                .map_err(|error| advised(error, &format!("--request-id {id}"), "run it again"))?;
+            let answer = answer.map_err(|error| match error.downcast_ref::<Failure>() {
+                Some(bad) if function == "reset-resume" && bad.code() == Code::Invalid => {
+                    no_reply(&bad.to_string(), &id).into()
+                }
+                _ => advised(error, &format!("--request-id {id}"), "run it again"),
+            })?;
             let step: Step = serde_json::from_value(answer)?;
             sum.take(&step);
             id.clone_from(&step.request_id);
@@ -151,7 +155,7 @@ impl Reset {
                         true => Err("--model-command answered nothing".to_owned()),
                         false => Ok(reply),
                     });
-                    request["reply"] = json!(reply.map_err(|why| no_reply(&why, &step))?);
+                    request["reply"] = json!(reply.map_err(|why| no_reply(&why, &step.request_id))?);
                     request["state"] = json!(step.state);
                     (function, next) = ("reset-resume", request.clone());
                 }
@@ -202,8 +206,7 @@ impl Sum {
 }
 
 /// Nothing is lost by it: the log is there until the commit.
-fn no_reply(why: &str, step: &Step) -> Failure {
-    let id = &step.request_id;
+fn no_reply(why: &str, id: &str) -> Failure {
     Failure::new(
         Code::Unavailable,
         format!(

@@ -160,7 +160,9 @@ impl Ls {
 Examples:
   haversack sessions due gsv:hera --daily 4                     (not since 4:00 o'clock)
   haversack sessions due gsv:hera --idle 120 --json             (for over two hours)
-  haversack sessions due gsv:hera --session agent:hera:main --daily 4 --utc-offset +01:00")]
+  haversack sessions due gsv:hera --session agent:hera:main --daily 4 --utc-offset +01:00
+
+A reset that was begun and not finished is listed too, whatever the policy says: `haversack sessions reset` ends it.")]
 pub struct Due {
     /// Whose
     home: Home,
