@@ -134,6 +134,13 @@ pub const SECRET_BYTES_MAX: usize = 256;
 /// Lines that a refusal of secrets names.
 pub const SECRETS_NAMED_MAX: usize = 5;
 
+/// Lines in one answer of `files.read-lines`, unless the caller says otherwise, and at most.
+pub const FILES_LINES_DEFAULT: u32 = 2_000;
+pub const FILES_LINES_MAX: u32 = 10_000;
+/// Characters of such a line.
+pub const FILES_NUMBERED_CHARACTERS_MAX: usize = 2_000;
+/// Bytes of a file that are looked through for them.
+pub const FILES_LINES_SCAN_BYTES_MAX: u64 = 32 << 20;
 /// Files in one answer of `files.glob`; a list page has no more.
 pub const FILES_GLOB_MAX: usize = LIST_PAGE_MAX as usize;
 /// List pages that one search reads.

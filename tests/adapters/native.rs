@@ -3,6 +3,7 @@
 use anyhow::{Context, Result};
 use haversack_core::ops::{
     compaction, documents, files, layout, media, memory, messages, prompt, sessions, skills,
+    threads,
 };
 use haversack_core::store::Store;
 use haversack_core::types;
@@ -65,6 +66,7 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             let (viewer, path): (_, String) = (a.take("viewer")?, a.take("path")?);
             settled(files::read(store, &viewer, &path, a.take("start-bytes")?))
         }
+        "files.read-lines" => settled(files::read_lines(store, &a.take("request")?)),
         "files.write" => settled(files::write(store, &a.take("request")?)),
         "files.edit" => settled(files::edit(store, &a.take("request")?)),
         "files.rename" => settled(files::rename(store, &a.take("request")?)),
@@ -159,8 +161,10 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
         "skills.catalogue" => settled(skills::catalogue(store, &a.take("request")?)),
         "skills.read" => {
             let (home, skill): (_, String) = (a.take("home")?, a.take("skill")?);
-            settled(skills::read(store, &home, &skill))
+            let user: Option<String> = a.take("user")?;
+            settled(skills::read(store, &home, &skill, user.as_deref()))
         }
+        "threads.configure" => settled(threads::configure(store, &a.take("request")?)),
         _ => anyhow::bail!("native has no function {call}"),
     }?;
     a.finish()?;

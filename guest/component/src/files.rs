@@ -26,6 +26,10 @@ impl wit::Guest for Component {
         result(core::read(&Imported, &viewer.convert(), &path, start_bytes))
     }
 
+    fn read_lines(request: wit::LinesRequest) -> Result<wit::LinesAnswer, wit::Error> {
+        result(core::read_lines(&Imported, &request.convert()))
+    }
+
     fn write(request: wit::WriteRequest) -> Result<wit::ChangeAnswer, wit::Error> {
         result(core::write(&Imported, &request.convert()))
     }
@@ -66,7 +70,11 @@ impl Convert<core::Expected> for wit::Expected {
     }
 }
 
-record!(wit::Viewer => core::Viewer { home, session_key, main_key });
+record!(wit::Viewer => core::Viewer { home, session_key, main_key, user, ticket });
+record!(wit::LinesRequest => core::LinesRequest { viewer, path, first_line, lines });
+record!(core::LinesAnswer => wit::LinesAnswer {
+    path, key, version, text, lines, next_line, size_bytes, writable, cost; list problems
+});
 record!(wit::WriteRequest => core::WriteRequest { viewer, request_id, path, text, expected });
 record!(wit::EditRequest => core::EditRequest {
     viewer, request_id, path, version, old, new, everywhere

@@ -15,8 +15,13 @@ impl wit::Guest for Component {
         result(core::catalogue(&Imported, &request.convert()))
     }
 
-    fn read(home: wit::Home, skill: String) -> Result<wit::ReadAnswer, wit::Error> {
-        result(core::read(&Imported, &home.convert(), &skill))
+    fn read(
+        home: wit::Home,
+        skill: String,
+        user: Option<String>,
+    ) -> Result<wit::ReadAnswer, wit::Error> {
+        let home = home.convert();
+        result(core::read(&Imported, &home, &skill, user.as_deref()))
     }
 }
 
@@ -30,7 +35,7 @@ record!(wit::RequirementsOverride => decide::RequirementsOverride {
 record!(wit::Setting => decide::Setting { skill, enabled, always, requires });
 record!(wit::Host => decide::Host { id, role, os, capabilities, env, bins });
 record!(wit::Environment => decide::Environment { config_json; list hosts, settings });
-record!(wit::CatalogueRequest => core::CatalogueRequest { home, environment });
+record!(wit::CatalogueRequest => core::CatalogueRequest { home, user, environment });
 record!(Requirements => wit::Requirements {
     bins, any_bins, env, config, os, host_roles, capabilities, any_capabilities
 });

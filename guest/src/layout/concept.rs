@@ -56,7 +56,7 @@ concepts! {
     /// A system prompt, put together from files.
     Prompt "prompt"                     Works  Absent  Absent   Absent  Works;
     /// Skills with front matter.
-    Skills "skills"                     Works  Later   Absent   Later   Absent;
+    Skills "skills"                     Works  Later   Absent   Works   Absent;
     /// Long-term and daily memory that an agent writes.
     Memory "memory"                     Works  Absent  Absent   Absent  Works;
     /// A cut of memory for a prompt.
@@ -78,7 +78,7 @@ concepts! {
     /// Attachments of messages.
     Media "media"                       Works  Absent  Absent   Absent  Absent;
     /// List, read, write, edit, search in a workspace.
-    Files "files"                       Works  Later   Absent   Later   Absent;
+    Files "files"                       Works  Later   Absent   Works   Absent;
     /// A directory and the store kept the same.
     Sync "sync"                         Absent Later   Absent   Absent  Absent;
     /// Users with a subscription.
@@ -100,7 +100,7 @@ concepts! {
     /// Separate directories for each machine.
     HostSegmentation "host-segmentation" Absent Absent NonGoal  Absent  Absent;
     /// Setting up a workspace once.
-    Workspace "workspace"               Absent Absent  Absent   Later   Absent;
+    Workspace "workspace"               Absent Absent  Absent   Works   Absent;
     /// Running commands inside an agent's view.
     Sandbox "sandbox"                   Absent Absent  Absent   Later   Absent;
     /// A copy from which a home can be restored.
@@ -172,7 +172,11 @@ mod tests {
                 Concept::Messages,
                 "systems that have it: moltbot",
             ),
-            (System::Solven, Concept::Skills, "it does so for gsv"),
+            (
+                System::Moltbot,
+                Concept::Skills,
+                "it does so for gsv, solven",
+            ),
             (System::RunAgent, Concept::Skills, "gsv, moltbot, solven"),
             (System::RunAgent, Concept::Retention, "non-goal"),
             (System::RunAgent, Concept::LargeBinaries, "non-goal"),
@@ -191,13 +195,15 @@ mod tests {
     #[test]
     fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
         let of_moltbot = [Concept::Messages];
+        let of_solven = [Concept::Files, Concept::Skills, Concept::Workspace];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
                 let whole = [System::Gsv, System::HiBoss].contains(&system);
                 let works = *concept == Concept::Layout
                     || (whole && has_it)
-                    || (system == System::Moltbot && of_moltbot.contains(concept));
+                    || (system == System::Moltbot && of_moltbot.contains(concept))
+                    || (system == System::Solven && of_solven.contains(concept));
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,

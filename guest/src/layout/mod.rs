@@ -28,6 +28,7 @@ pub mod moltbot;
 pub mod pattern;
 pub mod run_agent;
 pub mod session_key;
+pub mod skill_home;
 pub mod solven;
 pub mod view;
 

@@ -100,6 +100,43 @@ impl View {
         })
     }
 
+    /// A path, `..` resolved and the user by name, with a slash at its end. Also of `/.solven` and its skills,
+    /// which hold nothing but mounts; else as [`View::key_of`].
+    pub fn directory_of(&self, path: &str) -> Result<String> {
+        let segments = normalise(path)?;
+        let holds_mounts = matches!(segments.as_slice(), [first] if *first == SKILLS_DIRECTORY[0])
+            || segments == SKILLS_DIRECTORY;
+        if !holds_mounts {
+            self.mount_of(path, &segments)?;
+        }
+        let mut directory = self.by_name(&segments);
+        if !directory.ends_with('/') {
+            directory.push('/');
+        }
+        Ok(directory)
+    }
+
+    /// A glob over paths, with the user by name.
+    pub fn glob_by_name(&self, glob: &str) -> String {
+        let alias = format!("/{}/{USER_ALIAS}/", SKILLS_DIRECTORY.join("/"));
+        match (&self.user, glob.strip_prefix(&alias)) {
+            (Some(user), Some(rest)) => format!("/{}/{user}/{rest}", SKILLS_DIRECTORY.join("/")),
+            _ => glob.to_owned(),
+        }
+    }
+
+    /// A path with the user by name, also where it says `user`.
+    fn by_name(&self, segments: &[&str]) -> String {
+        let mut segments = segments.to_vec();
+        let is_alias = segments.len() > 2
+            && segments.starts_with(&SKILLS_DIRECTORY)
+            && segments.get(2) == Some(&USER_ALIAS);
+        if let (true, Some(user), Some(owner)) = (is_alias, &self.user, segments.get_mut(2)) {
+            *owner = user.as_str();
+        }
+        format!("/{}", segments.join("/"))
+    }
+
     /// The mount that a path is in: its prefix, the segments below it, and whether it takes writes.
     fn mount_of<'s>(
         &self,

@@ -1,24 +1,23 @@
-//! Whether anything lies in a gsv agent's home at all. Asked only when nothing of the agent was found on the
+//! Whether anything lies in a home at all. Asked only when nothing of it was found on the
 //! way, so that the usual call pays for no third list.
 
-use crate::layout::gsv::{AgentId, agent_prefix};
 use crate::store::{Answer, ListRequest, Listing, Request, StoreResult};
 use crate::types::Result;
 
-/// One key below the agent's prefix is enough.
-pub fn probe(agent: &AgentId) -> Request {
+/// One key below the home's prefix is enough.
+pub fn probe(prefix: String) -> Request {
     Request::List(ListRequest {
-        prefix: agent_prefix(agent),
+        prefix,
         limit: Some(1),
         ..ListRequest::default()
     })
 }
 
 /// The answer to [`probe`]; none when it was not asked.
-pub fn exists(probed: Option<StoreResult<Answer>>, agent: &AgentId) -> Result<bool> {
+pub fn exists(probed: Option<StoreResult<Answer>>, prefix: &str) -> Result<bool> {
     match probed {
         Some(Ok(Answer::Listing(listing))) => Ok(holds_something(&listing)),
-        Some(Err(error)) => Err(error.about(&agent_prefix(agent))),
+        Some(Err(error)) => Err(error.about(prefix)),
         _ => Ok(false),
     }
 }

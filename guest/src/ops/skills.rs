@@ -14,8 +14,9 @@ pub use crate::transform::eligibility::{
 pub use load::{Loaded, list_requests, load, pages_of};
 pub use read::read;
 
+use crate::layout::System;
 use crate::layout::concept::{self, Concept};
-use crate::layout::{System, gsv::AgentId};
+use crate::layout::skill_home::SkillHome;
 use crate::ops::presence;
 use crate::store::{Metered, Store};
 use crate::types::{Cost, Home, Problem, Result};
@@ -55,6 +56,8 @@ pub struct Skill {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CatalogueRequest {
     pub home: Home,
+    #[serde(default)]
+    pub user: Option<String>,
     pub environment: Environment,
 }
 
@@ -75,6 +78,8 @@ pub struct CatalogueAnswer {
 pub struct ReadRequest {
     pub home: Home,
     pub skill: String,
+    #[serde(default)]
+    pub user: Option<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -91,26 +96,27 @@ pub struct ReadAnswer {
 
 /// All skills of a home, in two waves: both lists, then every file.
 pub fn catalogue(store: &dyn Store, request: &CatalogueRequest) -> Result<CatalogueAnswer> {
-    let agent = agent_of(&request.home)?;
+    let home = home_of(&request.home, request.user.as_deref())?;
     let conditions = Conditions::new(&request.environment)?;
     let store = Metered::new(store);
-    let first_pages = pages_of(&agent, store.read(list_requests(&agent).into())?)?;
+    let first_pages = pages_of(&home, store.read(list_requests(&home))?)?;
     let [own, _] = &first_pages;
-    let seen = presence::holds_something(own);
-    let probe = (!seen).then(|| presence::probe(&agent));
-    let loaded = load(&store, &agent, first_pages, probe, &conditions)?;
+    // A thread's skills are not its own: they say nothing of the thread.
+    let seen = !home.shared_first() && presence::holds_something(own);
+    let probe = (!seen).then(|| presence::probe(home.prefix()));
+    let loaded = load(&store, &home, first_pages, probe, &conditions)?;
     Ok(CatalogueAnswer {
         listing: loaded.listing(),
-        home_exists: seen || presence::exists(loaded.rider, &agent)?,
+        home_exists: seen || presence::exists(loaded.rider, &home.prefix())?,
         skills: loaded.skills,
         problems: loaded.problems,
         cost: store.cost(),
     })
 }
 
-fn agent_of(home: &Home) -> Result<AgentId> {
+fn home_of(home: &Home, user: Option<&str>) -> Result<SkillHome> {
     concept::require(System::parse(&home.system)?, Concept::Skills)?;
-    AgentId::parse(&home.id)
+    SkillHome::parse(home, user)
 }
 
 #[cfg(test)]

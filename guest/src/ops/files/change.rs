@@ -1,6 +1,7 @@
 //! Writing, editing and removing one file of a workspace; moving one stands in `rename`.
 
 use super::{ChangeAnswer, EditRequest, Expected, Located, RemoveRequest, Workspace, WriteRequest};
+use crate::limits::VALUE_BYTES_MAX;
 use crate::protocol::document::{self, Change, Current, Edited};
 use crate::protocol::request::RequestId;
 use crate::store::{Answer, Metered, Request, Stat};
@@ -68,6 +69,12 @@ pub fn edit(
     match edited {
         Ok(edited) => Ok(answer(store, located, edited)),
         Err(error) if missing || is_gone(&error) => Err(global_or(store, &located, error)?),
+        Err(error) if error.code == ErrorCode::TooLarge => {
+            let message = format!(
+                "{path} is too large to edit: a file, and what becomes of it, has at most {VALUE_BYTES_MAX} bytes"
+            );
+            Err(Error::too_large(message).at(&located.key))
+        }
         Err(error) => Err(error),
     }
 }

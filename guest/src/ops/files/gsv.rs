@@ -15,6 +15,11 @@ pub struct AgentWorkspace {
 
 impl AgentWorkspace {
     pub fn of(viewer: &Viewer) -> Result<Self> {
+        if viewer.user.is_some() || viewer.ticket.is_some() {
+            return Err(Error::invalid(
+                "an agent of gsv has no `user` and no `ticket`; they are for threads of solven",
+            ));
+        }
         let agent = AgentId::parse(&viewer.home.id)?;
         let main = match &viewer.session_key {
             None => true,
@@ -34,6 +39,31 @@ impl AgentWorkspace {
 }
 
 impl Workspace for AgentWorkspace {
+    fn root(&self) -> &'static str {
+        ""
+    }
+
+    fn directory(&self, path: &str) -> Result<String> {
+        if path.starts_with('/') {
+            // It leads out; the error shows all of it.
+            return self.locate(path).map(|located| located.path);
+        }
+        let plain = path.trim_end_matches('/');
+        if matches!(plain, "" | ".") {
+            return Ok(String::new());
+        }
+        let located = self.locate(plain)?;
+        Ok(format!("{}/", located.path))
+    }
+
+    fn pattern(&self, glob: &str) -> String {
+        glob.strip_prefix("./").unwrap_or(glob).to_owned()
+    }
+
+    fn unseen(&self) -> &'static str {
+        "is not for this session to see"
+    }
+
     fn locate(&self, path: &str) -> Result<Located> {
         let path = path.strip_prefix("./").unwrap_or(path);
         // The rule of a path's tail is the rule against climbing out.
@@ -74,7 +104,7 @@ impl Workspace for AgentWorkspace {
         ]
     }
 
-    fn see(&self, key: &str) -> Option<Located> {
+    fn see(&self, _: &Mount, key: &str) -> Option<Located> {
         if !self.main && self.is_long_term_memory(key) {
             return None;
         }
@@ -104,6 +134,8 @@ mod tests {
             },
             session_key: session_key.map(str::to_owned),
             main_key: None,
+            user: None,
+            ticket: None,
         })
         .unwrap()
     }
@@ -140,12 +172,13 @@ mod tests {
         let error = other.locate("MEMORY.md").unwrap_err();
         assert_eq!(error.code, ErrorCode::Denied);
         assert!(other.locate("memory.MD").is_err());
-        assert_eq!(other.see("agents/hera/MEMORY.md"), None);
+        let mount = &other.mounts()[0];
+        assert_eq!(other.see(mount, "agents/hera/MEMORY.md"), None);
         assert!(
             workspace(Some("agent:hera:main"))
                 .locate("MEMORY.md")
                 .is_ok()
         );
-        assert!(other.see("agents/hera2/SOUL.md").is_none());
+        assert!(other.see(mount, "agents/hera2/SOUL.md").is_none());
     }
 }

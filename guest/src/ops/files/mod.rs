@@ -4,9 +4,11 @@
 
 mod change;
 mod gsv;
+mod lines;
 mod read;
 mod rename;
 mod search;
+mod solven;
 mod walk;
 
 use serde::{Deserialize, Serialize};
@@ -24,6 +26,10 @@ pub struct Viewer {
     pub session_key: Option<String>,
     #[serde(default)]
     pub main_key: Option<String>,
+    #[serde(default)]
+    pub user: Option<String>,
+    #[serde(default)]
+    pub ticket: Option<String>,
 }
 
 /// Where a path leads.
@@ -49,12 +55,20 @@ struct Mount {
 
 /// What a viewer sees, by path and by key.
 trait Workspace {
-    /// Where a path leads; `invalid` where it leads out, `denied` where this viewer may not read.
+    /// What every path begins with; empty where paths are relative.
+    fn root(&self) -> &'static str;
+    /// Where the path of a file leads; `invalid` where it leads out, `denied` where this viewer may not read.
     fn locate(&self, path: &str) -> Result<Located>;
+    /// The path of a directory with its slash; the root for the workspace itself.
+    fn directory(&self, path: &str) -> Result<String>;
+    /// A glob over paths as [`Workspace::see`] gives them.
+    fn pattern(&self, glob: &str) -> String;
     /// Every part of the workspace, in the order in which one hides another.
     fn mounts(&self) -> Vec<Mount>;
-    /// The file that a key is, if this viewer may read it; none hides it.
-    fn see(&self, key: &str) -> Option<Located>;
+    /// The file that a key of a mount is, if this viewer may read it; none hides it.
+    fn see(&self, mount: &Mount, key: &str) -> Option<Located>;
+    /// Why a key that lies in a mount is not seen.
+    fn unseen(&self) -> &'static str;
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -88,6 +102,32 @@ pub struct ReadAnswer {
     pub size_bytes: u64,
     pub writable: bool,
     pub next_bytes: Option<u64>,
+    pub problems: Vec<Problem>,
+    pub cost: Cost,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct LinesRequest {
+    pub viewer: Viewer,
+    pub path: String,
+    #[serde(default)]
+    pub first_line: Option<u32>,
+    #[serde(default)]
+    pub lines: Option<u32>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct LinesAnswer {
+    pub path: String,
+    pub key: String,
+    pub version: String,
+    pub text: String,
+    pub lines: u32,
+    pub next_line: Option<u32>,
+    pub size_bytes: u64,
+    pub writable: bool,
     pub problems: Vec<Problem>,
     pub cost: Cost,
 }
@@ -198,7 +238,10 @@ pub struct GrepAnswer {
 fn workspace(viewer: &Viewer) -> Result<Box<dyn Workspace>> {
     let system = System::parse(&viewer.home.system)?;
     require(system, Concept::Files)?;
-    Ok(Box::new(gsv::AgentWorkspace::of(viewer)?))
+    Ok(match system {
+        System::Solven => Box::new(solven::ThreadWorkspace::of(viewer)?),
+        _ => Box::new(gsv::AgentWorkspace::of(viewer)?),
+    })
 }
 
 /// What lies in a directory.
@@ -231,6 +274,12 @@ pub fn read(
         path,
         start_bytes.unwrap_or(0),
     )
+}
+
+/// Lines of a file with their numbers.
+pub fn read_lines(store: &dyn Store, request: &LinesRequest) -> Result<LinesAnswer> {
+    let workspace = workspace(&request.viewer)?;
+    lines::read_lines(&Metered::new(store), workspace.as_ref(), request)
 }
 
 /// Write a file whole.

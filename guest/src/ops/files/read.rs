@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{File, ListAnswer, Located, ReadAnswer, Workspace};
+use super::{File, ListAnswer, Located, Mount, ReadAnswer, Workspace};
 use crate::format::text::{back_to_character, decode};
 use crate::limits::WORKSPACE_FILE_BYTES_MAX;
 use crate::store::{
@@ -19,7 +19,7 @@ pub fn list(
     directory: &str,
     continue_from: Option<String>,
 ) -> Result<ListAnswer> {
-    let directory = directory_path(workspace, directory)?;
+    let directory = workspace.directory(directory)?;
     let after = continue_from.unwrap_or_default();
     if !after.is_empty() && !after.starts_with(&directory) {
         return Err(Error::invalid(
@@ -30,14 +30,17 @@ pub fn list(
     let mut prefixes = Vec::new();
     for mount in workspace.mounts() {
         if let Some(rest) = directory.strip_prefix(&mount.path) {
-            prefixes.push((format!("{}{rest}", mount.prefix), directory.clone(), true));
+            let prefix = format!("{}{rest}", mount.prefix);
+            prefixes.push((mount, prefix, directory.clone(), true));
         } else if let Some(below) = mount.path.strip_prefix(&directory) {
             // The directory holds the one that this part of the workspace begins in.
             let name = below.split('/').next().unwrap_or_default();
-            prefixes.push((mount.prefix, format!("{directory}{name}/"), false));
+            let prefix = mount.prefix.clone();
+            let path = format!("{directory}{name}/");
+            prefixes.push((mount, prefix, path, false));
         }
     }
-    let wave = prefixes.iter().map(|(prefix, path, inside)| {
+    let wave = prefixes.iter().map(|(_, prefix, path, inside)| {
         let start_after = after
             .strip_prefix(path.as_str())
             .filter(|rest| *inside && !rest.is_empty())
@@ -54,9 +57,9 @@ pub fn list(
         }
     });
     let listings = listings(store, wave.collect())?;
-    for ((prefix, path, inside), listing) in prefixes.iter().zip(listings) {
+    for ((mount, prefix, path, inside), listing) in prefixes.iter().zip(listings) {
         if *inside {
-            page.take(workspace, prefix, path, listing);
+            page.take(workspace, mount, (prefix, path), listing);
         } else if *path > after {
             // Also what is no object shows that there is something.
             if !listing.entries.is_empty() || !listing.skipped.is_empty() {
@@ -106,7 +109,14 @@ struct Page {
 }
 
 impl Page {
-    fn take(&mut self, workspace: &dyn Workspace, prefix: &str, path: &str, listing: Listing) {
+    /// What lies below a prefix of a mount, which is this path.
+    fn take(
+        &mut self,
+        workspace: &dyn Workspace,
+        mount: &Mount,
+        (prefix, path): (&str, &str),
+        listing: Listing,
+    ) {
         let path_of = |key: &str| key.strip_prefix(prefix).map(|rest| format!("{path}{rest}"));
         if listing.cursor.is_some()
             && let Some(last) = listing.last_key().and_then(|last| path_of(last))
@@ -115,12 +125,16 @@ impl Page {
             self.horizon = Some(least.unwrap_or(last));
         }
         for folded in listing.prefixes {
-            if let Some(directory) = path_of(&folded) {
-                self.directories.insert(directory, ());
+            let Some(directory) = path_of(&folded) else {
+                continue;
+            };
+            match workspace.directory(&directory) {
+                Ok(_) => drop(self.directories.insert(directory, ())),
+                Err(_) => self.problems.push((directory, unseen(workspace, folded))),
             }
         }
         for entry in listing.entries {
-            match workspace.see(&entry.key) {
+            match workspace.see(mount, &entry.key) {
                 // An earlier part of the workspace hides it.
                 Some(located) if self.files.contains_key(&located.path) => {}
                 Some(located) => {
@@ -129,7 +143,7 @@ impl Page {
                 }
                 None => {
                     let path = path_of(&entry.key).unwrap_or_default();
-                    self.problems.push((path, not_for_this_session(entry.key)));
+                    self.problems.push((path, unseen(workspace, entry.key)));
                 }
             }
         }
@@ -161,8 +175,9 @@ impl Page {
     }
 }
 
-pub fn not_for_this_session(key: String) -> Problem {
-    Problem::new(ProblemKind::Skipped, key, "is not for this session to see")
+/// That a key in a mount is not shown.
+pub fn unseen(workspace: &dyn Workspace, key: String) -> Problem {
+    Problem::new(ProblemKind::Skipped, key, workspace.unseen())
 }
 
 pub fn file(located: Located, entry: Entry) -> File {
@@ -174,20 +189,6 @@ pub fn file(located: Located, entry: Entry) -> File {
         version: entry.version,
         writable: located.writable,
     }
-}
-
-/// The path of a directory with its slash; empty for the workspace itself.
-fn directory_path(workspace: &dyn Workspace, directory: &str) -> Result<String> {
-    if directory.starts_with('/') {
-        // It leads out; the error shows all of it.
-        return workspace.locate(directory).map(|located| located.path);
-    }
-    let plain = directory.trim_end_matches('/');
-    if matches!(plain, "" | ".") {
-        return Ok(String::new());
-    }
-    let located = workspace.locate(plain)?;
-    Ok(format!("{}/", located.path))
 }
 
 pub fn read(

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use super::read::{file, listings, not_for_this_session};
+use super::read::{file, listings, unseen};
 use super::{File, Mount, Workspace};
 use crate::layout::field::{Field, PathTail};
 use crate::limits::{FILES_LIST_PAGES_MAX, WAVE_REQUESTS_MAX};
@@ -69,12 +69,12 @@ impl Walk<'_> {
         glob: Option<&str>,
         continue_from: Option<&str>,
     ) -> Result<Walk<'a>> {
-        let pattern = glob.map(|glob| glob.strip_prefix("./").unwrap_or(glob));
+        let pattern = glob.map(|glob| workspace.pattern(glob));
         Ok(Walk {
             store,
             workspace,
-            glob: pattern.map(Glob::parse).transpose()?,
-            directory: directory_of(pattern.unwrap_or_default()).to_owned(),
+            glob: pattern.as_deref().map(Glob::parse).transpose()?,
+            directory: directory_of(workspace.root(), pattern.as_deref().unwrap_or_default()),
             place: Place::parse(continue_from)?,
             pages_left: FILES_LIST_PAGES_MAX,
             problems: Vec::new(),
@@ -113,12 +113,12 @@ impl Walk<'_> {
         let last = listing.last_key().cloned();
         let mut files = Vec::new();
         for entry in listing.entries {
-            match self.workspace.see(&entry.key) {
+            match self.workspace.see(mount, &entry.key) {
                 Some(located) if self.fits(&located.path) => files.push(file(located, entry)),
                 Some(_) => {}
                 None => {
                     if path_in(mount, &entry.key).is_some_and(|path| self.fits(&path)) {
-                        self.problems.push(not_for_this_session(entry.key));
+                        self.problems.push(unseen(self.workspace, entry.key));
                     }
                 }
             }
@@ -183,12 +183,16 @@ impl Walk<'_> {
     }
 }
 
-/// Where everything that fits lies; empty where the pattern says so of no path inside the workspace.
-fn directory_of(pattern: &str) -> &str {
+/// Where everything that fits lies; the root where the pattern says so of no path inside the workspace.
+fn directory_of(root: &str, pattern: &str) -> String {
     let directory = Glob::directory_of(pattern);
     let is_path = |path: &str| PathTail::from_value(path).is_ok();
-    let inside = directory.strip_suffix('/').is_some_and(is_path);
-    if inside { directory } else { "" }
+    let inside = directory.strip_prefix(root);
+    let inside = inside.and_then(|inside| inside.strip_suffix('/'));
+    match inside.is_some_and(is_path) {
+        true => directory.to_owned(),
+        false => root.to_owned(),
+    }
 }
 
 /// What the keys below a directory begin with in a part of the workspace; none where it has nothing there.

@@ -6,6 +6,7 @@ use super::scaffold;
 use super::{AssembleAnswer, AssembleRequest, Budget, HiddenSkill, Runtime};
 use crate::format::text::trim;
 use crate::layout::gsv::{AgentId, Date, Place, SessionKey, WorkspaceFile, agent_prefix};
+use crate::layout::skill_home::SkillHome;
 use crate::ops::{load, moment, presence, skills};
 use crate::store::{Metered, Request, Store};
 use crate::transform::assemble::{Part, assemble as join};
@@ -56,7 +57,8 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
         .iter()
         .map(|source| load::get(source.key(&subject), source.daily(), policy.shape))
         .collect();
-    wave.extend(skills::list_requests(&subject.agent));
+    let skill_home = SkillHome::Agent(subject.agent.clone());
+    wave.extend(skills::list_requests(&skill_home));
     let mut answers = store.read(wave)?.into_iter();
     let prefix = agent_prefix(&subject.agent);
     let mut problems = Vec::new();
@@ -76,7 +78,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
             ),
         }));
     }
-    let first_pages = skills::pages_of(&subject.agent, answers.collect())?;
+    let first_pages = skills::pages_of(&skill_home, answers.collect())?;
 
     let bootstrap = Source::Workspace(WorkspaceFile::Bootstrap);
     let mode = if found.iter().any(|found| found.source == bootstrap) {
@@ -88,8 +90,8 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     let seen = !found.is_empty() || presence::holds_something(own_skills);
     let catalogue = match mode {
         Mode::Normal => {
-            let probe = (!seen).then(|| presence::probe(&subject.agent));
-            let loaded = skills::load(&store, &subject.agent, first_pages, probe, &conditions)?;
+            let probe = (!seen).then(|| presence::probe(prefix.clone()));
+            let loaded = skills::load(&store, &skill_home, first_pages, probe, &conditions)?;
             Some(loaded)
         }
         Mode::Bootstrap => None,
@@ -97,7 +99,7 @@ pub(super) fn assemble(store: &dyn Store, request: &AssembleRequest) -> Result<A
     let probed = catalogue
         .as_ref()
         .and_then(|catalogue| catalogue.rider.clone());
-    let home_exists = seen || presence::exists(probed, &subject.agent)?;
+    let home_exists = seen || presence::exists(probed, &prefix)?;
 
     let order = order(mode);
     let mut files: Vec<Found> = order

@@ -5,9 +5,8 @@ use std::collections::BTreeMap;
 
 use crate::format::front_matter::Finding;
 use crate::format::skill::{self, SkillFile};
-use crate::layout::gsv::{
-    AgentId, GLOBAL_SKILLS_PREFIX, Place, SkillName, read_path, skills_prefix,
-};
+use crate::layout::field::SkillName;
+use crate::layout::skill_home::SkillHome;
 use crate::limits::{SKILL_BYTES_MAX, WAVE_REQUESTS_MAX};
 use crate::store::{
     Answer, Blob, BodyKind, GetRequest, ListRequest, Listing, Metered, Range, Request,
@@ -19,7 +18,7 @@ use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
 
 use super::{Origin, Skill};
 
-/// The skills of an agent, its own first, each root by directory name.
+/// The skills of a home, root by root, each by directory name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Loaded {
     pub skills: Vec<Skill>,
@@ -49,14 +48,10 @@ impl Loaded {
     }
 }
 
-/// Where skills lie: the agent's own, then the global ones.
-fn roots(agent: &AgentId) -> [String; 2] {
-    [skills_prefix(agent), GLOBAL_SKILLS_PREFIX.to_owned()]
-}
-
 /// The requests for the first page of both roots, to be sent in one wave with whatever else is needed.
-pub fn list_requests(agent: &AgentId) -> [Request; 2] {
-    roots(agent).map(|root| list_request(root, None))
+pub fn list_requests(home: &SkillHome) -> Vec<Request> {
+    let roots = home.own_root().into_iter().chain([home.shared_root()]);
+    roots.map(|root| list_request(root, None)).collect()
 }
 
 fn list_request(prefix: String, cursor: Option<String>) -> Request {
@@ -68,11 +63,15 @@ fn list_request(prefix: String, cursor: Option<String>) -> Request {
     })
 }
 
-/// The answers to [`list_requests`]. A list that fails fails the call: which skills there are is unknown.
-pub fn pages_of(agent: &AgentId, answers: Vec<StoreResult<Answer>>) -> Result<[Listing; 2]> {
+/// The answers to [`list_requests`], its own first. A list that fails fails the call: which skills there are is
+/// unknown.
+pub fn pages_of(home: &SkillHome, answers: Vec<StoreResult<Answer>>) -> Result<[Listing; 2]> {
     let mut answers = answers.into_iter();
-    let [own, global] = roots(agent).map(|root| page_of(&root, answers.next()));
-    Ok([own?, global?])
+    let own = match home.own_root() {
+        Some(root) => page_of(&root, answers.next())?,
+        None => Listing::default(),
+    };
+    Ok([own, page_of(&home.shared_root(), answers.next())?])
 }
 
 fn page_of(prefix: &str, answer: Option<StoreResult<Answer>>) -> Result<Listing> {
@@ -105,16 +104,16 @@ struct Found {
 /// request of the caller's own that goes into the last wave of files.
 pub fn load(
     store: &Metered<'_>,
-    agent: &AgentId,
+    home: &SkillHome,
     first_pages: [Listing; 2],
     rider: Option<Request>,
     conditions: &Conditions<'_>,
 ) -> Result<Loaded> {
     let mut problems = Vec::new();
-    let directories = directories_of(store, agent, first_pages, &mut problems)?;
+    let directories = directories_of(store, home, first_pages, &mut problems)?;
     let mut found = Vec::new();
     // A wave at a time, so that never more than one wave's bodies are in memory.
-    let mut parts: Vec<&[(Place, String)]> = directories.chunks(WAVE_REQUESTS_MAX).collect();
+    let mut parts: Vec<&[Directory]> = directories.chunks(WAVE_REQUESTS_MAX).collect();
     if parts.is_empty() && rider.is_some() {
         parts.push(&[]);
     }
@@ -122,15 +121,15 @@ pub fn load(
     let mut rider_answer = None;
     let last = parts.len().saturating_sub(1);
     for (number, part) in parts.into_iter().enumerate() {
-        let files = part.iter().map(|(place, _)| get_request(place.key()));
+        let files = part.iter().map(|at| get_request(at.key.clone()));
         // The last wave is the one with room.
         let riding = if number == last { rider.take() } else { None };
         let mut answers = store.read(files.chain(riding).collect())?;
         if answers.len() > part.len() {
             rider_answer = answers.pop();
         }
-        for ((place, directory), answer) in part.iter().zip(answers) {
-            let key = place.key();
+        for (at, answer) in part.iter().zip(answers) {
+            let key = at.key.clone();
             let read = match answer {
                 Ok(Answer::Blob(Some(blob))) => Some((blob.stat.size_bytes, parse(&blob))),
                 Ok(Answer::Blob(None)) => {
@@ -151,8 +150,8 @@ pub fn load(
             };
             if let Some((size_bytes, file)) = read {
                 found.push(Found {
-                    origin: origin_of(place),
-                    directory: directory.clone(),
+                    origin: at.origin,
+                    directory: at.name.clone(),
                     key,
                     size_bytes,
                     file,
@@ -177,7 +176,7 @@ pub fn load(
         }
         let findings = at.file.findings.iter();
         problems.extend(findings.map(|finding| finding.clone().at(&at.key)));
-        skills.push(skill_of(at, own, agent, conditions));
+        skills.push(skill_of(at, own, home, conditions));
     }
     Ok(Loaded {
         skills,
@@ -186,16 +185,21 @@ pub fn load(
     })
 }
 
-type Directories = Vec<(Place, String)>;
+/// A directory of a root, and the file in it that makes it a skill.
+struct Directory {
+    origin: Origin,
+    name: String,
+    key: String,
+}
 
 /// The directories of both roots, after reading the pages that are left.
 fn directories_of(
     store: &Metered<'_>,
-    agent: &AgentId,
+    home: &SkillHome,
     first_pages: [Listing; 2],
     problems: &mut Vec<Problem>,
-) -> Result<Directories> {
-    let roots = roots(agent);
+) -> Result<Vec<Directory>> {
+    let roots = [home.own_root().unwrap_or_default(), home.shared_root()];
     let mut names: [Vec<SkillName>; 2] = [Vec::new(), Vec::new()];
     let mut pages: Vec<(usize, Listing)> = first_pages.into_iter().enumerate().collect();
     while !pages.is_empty() {
@@ -238,17 +242,25 @@ fn directories_of(
         names.sort();
         names.dedup();
     }
-    let [own, global] = names;
-    let own = own.into_iter().map(|name| {
-        let directory = name.as_str().to_owned();
-        let agent = agent.clone();
-        (Place::Skill { agent, name }, directory)
-    });
-    let global = global.into_iter().map(|name| {
-        let directory = name.as_str().to_owned();
-        (Place::GlobalSkill { name }, directory)
-    });
-    Ok(own.chain(global).collect())
+    let [own, shared] = names;
+    let directory = |origin, name: SkillName| {
+        let key = match origin {
+            Origin::Agent => home.own_key(name.clone())?,
+            Origin::Global => home.shared_key(name.clone()),
+        };
+        let name = name.as_str().to_owned();
+        Some(Directory { origin, name, key })
+    };
+    let own = own.into_iter().map(|name| (Origin::Agent, name));
+    let shared = shared.into_iter().map(|name| (Origin::Global, name));
+    let all: Vec<(Origin, SkillName)> = match home.shared_first() {
+        true => shared.chain(own).collect(),
+        false => own.chain(shared).collect(),
+    };
+    let all = all.into_iter();
+    Ok(all
+        .filter_map(|(origin, name)| directory(origin, name))
+        .collect())
 }
 
 /// Take the directories of one page.
@@ -266,13 +278,6 @@ fn collect(
                 problems.push(Problem::new(ProblemKind::Skipped, prefix, error.message));
             }
         }
-    }
-}
-
-fn origin_of(place: &Place) -> Origin {
-    match place {
-        Place::Skill { .. } => Origin::Agent,
-        _ => Origin::Global,
     }
 }
 
@@ -305,7 +310,7 @@ fn parse(blob: &Blob) -> SkillFile {
 fn skill_of(
     found: &Found,
     own: Option<&Found>,
-    agent: &AgentId,
+    home: &SkillHome,
     conditions: &Conditions<'_>,
 ) -> Skill {
     let header = found.file.header.clone();
@@ -313,7 +318,7 @@ fn skill_of(
         .name
         .clone()
         .unwrap_or_else(|| found.directory.clone());
-    let read_path = read_path(&found.key, agent).to_owned();
+    let read_path = home.read_path(&found.key);
     let names = Names {
         name: &name,
         directory: &found.directory,

@@ -2,7 +2,8 @@
 //! may see it; spells no key.
 
 use crate::format::skill::decode;
-use crate::layout::gsv::{AgentId, Place, SkillName, read_path};
+use crate::layout::field::SkillName;
+use crate::layout::skill_home::SkillHome;
 use crate::limits::{VALUE_BYTES_MAX, WORKSPACE_FILE_BYTES_MAX};
 use crate::store::{
     Answer, Blob, BodyKind, GetRequest, Metered, Range, Request, Store, StoreResult,
@@ -11,15 +12,15 @@ use crate::transform::eligibility::{Conditions, Environment, ReasonKind};
 use crate::types::{Error, ErrorCode, Home, Problem, ProblemKind, Result};
 
 use super::near_names::near_names;
-use super::{Origin, ReadAnswer, agent_of, list_requests, load, pages_of};
+use super::{Origin, ReadAnswer, home_of, list_requests, load, pages_of};
 
 /// The text of a skill. The agent's own wins, also when it cannot be read: that is the error then.
-pub fn read(store: &dyn Store, home: &Home, skill: &str) -> Result<ReadAnswer> {
-    let agent = agent_of(home)?;
+pub fn read(store: &dyn Store, home: &Home, skill: &str, user: Option<&str>) -> Result<ReadAnswer> {
+    let home = home_of(home, user)?;
     let store = Metered::new(store);
-    let mut found = by_directory(&store, &agent, skill)?;
+    let mut found = by_directory(&store, &home, skill)?;
     if found.is_none() {
-        found = Some(by_name(&store, &agent, skill)?);
+        found = Some(by_name(&store, &home, skill)?);
     }
     let (origin, key, blob) = found.ok_or_else(|| gone(skill))?;
     let (version, blob) = with_version(&store, &key, blob)?;
@@ -34,7 +35,7 @@ pub fn read(store: &dyn Store, home: &Home, skill: &str) -> Result<ReadAnswer> {
     let mut problems = Vec::new();
     if cut {
         let kept = text.len();
-        let path = read_path(&key, &agent);
+        let path = home.read_path(&key);
         text.push_str(&format!(
             "\n[cut here: {kept} of the {size_bytes} bytes of {path} are shown]\n"
         ));
@@ -54,22 +55,16 @@ pub fn read(store: &dyn Store, home: &Home, skill: &str) -> Result<ReadAnswer> {
 
 type Found = (Origin, String, Blob);
 
-fn by_directory(store: &Metered<'_>, agent: &AgentId, skill: &str) -> Result<Option<Found>> {
+fn by_directory(store: &Metered<'_>, home: &SkillHome, skill: &str) -> Result<Option<Found>> {
     let Ok(name) = SkillName::parse(skill) else {
         return Ok(None);
     };
-    let own = Place::Skill {
-        agent: agent.clone(),
-        name: name.clone(),
-    };
-    let keys = [own.key(), Place::GlobalSkill { name }.key()];
-    let wave = keys.iter().map(|key| get_request(key, false)).collect();
-    let answers = store.read(wave)?;
-    for ((origin, key), answer) in [Origin::Agent, Origin::Global]
-        .into_iter()
-        .zip(keys)
-        .zip(answers)
-    {
+    let own = home.own_key(name.clone()).map(|key| (Origin::Agent, key));
+    let shared = (Origin::Global, home.shared_key(name));
+    let keys: Vec<(Origin, String)> = own.into_iter().chain([shared]).collect();
+    let wave = keys.iter().map(|(_, key)| get_request(key, false));
+    let answers = store.read(wave.collect())?;
+    for ((origin, key), answer) in keys.into_iter().zip(answers) {
         if let Some(blob) = blob_of(&key, answer)? {
             return Ok(Some((origin, key, blob)));
         }
@@ -77,11 +72,11 @@ fn by_directory(store: &Metered<'_>, agent: &AgentId, skill: &str) -> Result<Opt
     Ok(None)
 }
 
-fn by_name(store: &Metered<'_>, agent: &AgentId, skill: &str) -> Result<Found> {
+fn by_name(store: &Metered<'_>, home: &SkillHome, skill: &str) -> Result<Found> {
     let environment = Environment::default();
     let conditions = Conditions::new(&environment)?;
-    let first_pages = pages_of(agent, store.read(list_requests(agent).into())?)?;
-    let skills = load(store, agent, first_pages, None, &conditions)?.skills;
+    let first_pages = pages_of(home, store.read(list_requests(home))?)?;
+    let skills = load(store, home, first_pages, None, &conditions)?.skills;
     let is_shadowed = |reasons: &[super::Reason]| {
         let mut reasons = reasons.iter();
         reasons.any(|reason| reason.kind == ReasonKind::Shadowed)
@@ -96,10 +91,15 @@ fn by_name(store: &Metered<'_>, agent: &AgentId, skill: &str) -> Result<Found> {
         let near = near_names(skill, names);
         let hint = match near.as_slice() {
             [] if skills.is_empty() => {
-                format!("agent {agent} has none, and there are no global ones")
+                format!(
+                    "{} has none, and there are no {} ones",
+                    home.who(),
+                    home.shared_name()
+                )
             }
             [] => format!(
-                "`haversack skills list gsv:{agent}` lists the {} there are",
+                "`haversack skills list {}` lists the {} there are",
+                home.written(),
                 skills.len()
             ),
             near => format!("did you mean {}?", near.join(", ")),

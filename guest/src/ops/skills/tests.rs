@@ -16,6 +16,7 @@ fn home(id: &str) -> Home {
 
 fn catalogue_of(store: &Fake) -> Result<CatalogueAnswer> {
     let request = CatalogueRequest {
+        user: None,
         home: home("hera"),
         environment: Environment::default(),
     };
@@ -235,12 +236,20 @@ fn other_systems_and_bad_ids() {
         };
         let environment = Environment::default();
         let code = |error: Error| error.code;
-        let read = read(&store, &home, "x").map_err(code).err();
-        let catalogue = catalogue(&store, &CatalogueRequest { home, environment });
+        let read = read(&store, &home, "x", None).map_err(code).err();
+        let catalogue = catalogue(
+            &store,
+            &CatalogueRequest {
+                home,
+                user: None,
+                environment,
+            },
+        );
         assert_eq!(catalogue.map_err(code).err().unwrap(), read.unwrap());
         read.unwrap()
     };
-    assert_eq!(ask("solven", "t1"), ErrorCode::Unsupported);
+    assert_eq!(ask("solven", "../t1"), ErrorCode::Invalid);
+    assert_eq!(ask("hi-boss", "nex"), ErrorCode::Unsupported);
     assert_eq!(ask("run-agent", "p"), ErrorCode::Unsupported);
     assert_eq!(ask("gsv", "../x"), ErrorCode::Invalid);
     assert_eq!(ask("nothing", "x"), ErrorCode::Invalid);
@@ -260,7 +269,7 @@ fn reads_by_directory_then_by_name() {
     ]);
     for appends in [false, true] {
         store.appends = appends;
-        let answer = read(&store, &home("hera"), "x").unwrap();
+        let answer = read(&store, &home("hera"), "x", None).unwrap();
         assert_eq!(answer.key, "agents/hera/skills/x/SKILL.md");
         assert_eq!(
             (answer.origin, answer.version.as_str()),
@@ -269,44 +278,44 @@ fn reads_by_directory_then_by_name() {
         assert_eq!(answer.text, "\u{feff}---\r\nname: Own X\r\n---\r\nText");
         assert_eq!(answer.cost.waves, 1 + u32::from(appends));
     }
-    let answer = read(&store, &home("nex"), "x").unwrap();
+    let answer = read(&store, &home("nex"), "x", None).unwrap();
     assert_eq!(
         (answer.origin, answer.text.as_str()),
         (Origin::Global, "global")
     );
-    let answer = read(&store, &home("hera"), "Weather: now").unwrap();
+    let answer = read(&store, &home("hera"), "Weather: now", None).unwrap();
     assert_eq!(answer.key, "skills/named/SKILL.md");
     assert_eq!(
-        read(&store, &home("hera"), "Own X").unwrap().key,
+        read(&store, &home("hera"), "Own X", None).unwrap().key,
         "agents/hera/skills/x/SKILL.md"
     );
     // What cannot be listed can be read: hiding is not a lock.
     assert!(
-        read(&store, &home("hera"), "g")
+        read(&store, &home("hera"), "g", None)
             .unwrap()
             .text
             .contains("always: [")
     );
-    let error = read(&store, &home("hera"), "weather").unwrap_err();
+    let error = read(&store, &home("hera"), "weather", None).unwrap_err();
     assert_eq!(error.code, ErrorCode::NotFound);
     assert_eq!(
         error.message,
         "no skill has the directory or name \"weather\"; did you mean Weather: now?"
     );
-    let error = read(&store, &home("hera"), "../../etc").unwrap_err();
+    let error = read(&store, &home("hera"), "../../etc", None).unwrap_err();
     assert!(
         error.message.contains("`haversack skills list gsv:hera`"),
         "{}",
         error.message
     );
-    let error = read(&Fake::of(&[]), &home("hera"), "x").unwrap_err();
+    let error = read(&Fake::of(&[]), &home("hera"), "x", None).unwrap_err();
     assert!(error.message.contains("has none"), "{}", error.message);
     store.errors.insert(
         "agents/hera/skills/x/SKILL.md".to_owned(),
         StoreErrorCode::Denied,
     );
     assert_eq!(
-        read(&store, &home("hera"), "x").unwrap_err().code,
+        read(&store, &home("hera"), "x", None).unwrap_err().code,
         ErrorCode::Denied
     );
 }
@@ -317,13 +326,13 @@ fn reads_at_most_a_mebibyte_of_text() {
     store
         .objects
         .insert("skills/bad/SKILL.md".to_owned(), b"ab\ncd\xff".to_vec());
-    let answer = read(&store, &home("hera"), "long").unwrap();
+    let answer = read(&store, &home("hera"), "long", None).unwrap();
     assert_eq!(answer.size_bytes, (1 << 20) + 1);
     let marker = "\n[cut here: 1048575 of the 1048577 bytes of skills/long/SKILL.md are shown]\n";
     assert!(answer.text.ends_with(&format!("éé{marker}")));
     assert_eq!(answer.text.len(), (1 << 20) - 1 + marker.len());
     assert_eq!(answer.problems[0].kind, ProblemKind::Truncated);
-    let error = read(&store, &home("hera"), "bad").unwrap_err();
+    let error = read(&store, &home("hera"), "bad", None).unwrap_err();
     assert_eq!(
         (error.code, error.key.as_deref()),
         (ErrorCode::Invalid, Some("skills/bad/SKILL.md"))

@@ -36,6 +36,14 @@ struct Part {
     problems: Vec<Problem>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Lines {
+    text: String,
+    next_line: Option<u32>,
+    problems: Vec<Problem>,
+}
+
 pub async fn ls(shared: &Shared, viewer: &Viewer, directory: &str) -> anyhow::Result<()> {
     let caller = Caller::over_store(shared, Some(&viewer.home.system))?;
     let mut arguments = json!({ "viewer": viewer.to_json(), "directory": directory });
@@ -58,7 +66,7 @@ pub async fn ls(shared: &Shared, viewer: &Viewer, directory: &str) -> anyhow::Re
             next => arguments["continue-from"] = next,
         }
     }
-    if !files && directory.is_empty() {
+    if !files && directory.trim_matches('/').is_empty() {
         check_home(&caller, &viewer.home).await?;
     } else if !anything {
         let message = format!(
@@ -173,4 +181,23 @@ pub async fn cat(shared: &Shared, viewer: &Viewer, path: &str, start: u64) -> an
         }
         version = Some(part.version);
     }
+}
+
+/// Lines behind their numbers; where there are more, how to go on.
+pub async fn lines(shared: &Shared, viewer: &Viewer, request: Value) -> anyhow::Result<()> {
+    let caller = Caller::over_store(shared, Some(&viewer.home.system))?;
+    let arguments = json!({ "request": request });
+    let answer = caller.call("files", "read-lines", arguments).await?;
+    if shared.json {
+        return output::json(&answer);
+    }
+    let lines: Lines = serde_json::from_value(answer)?;
+    output::problems(&lines.problems);
+    let mut out = std::io::stdout().lock();
+    out.write_all(lines.text.as_bytes())?;
+    out.flush()?;
+    if let Some(next) = lines.next_line {
+        eprintln!("haversack: there are more lines; --from-line {next} goes on");
+    }
+    Ok(())
 }

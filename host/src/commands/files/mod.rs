@@ -21,8 +21,10 @@ Examples:
   haversack files edit gsv:hera notes/tea.md --old 80 --new 75
   haversack files mv gsv:hera BOOTSTRAP.md notes/first-day.md
   haversack files grep gsv:hera 'tea|coffee' --glob 'memory/**'
+  haversack files cat solven:t1 /src/main.py --lines 100 --user ada
 
-sessions/ and global skills are read-only. MEMORY.md is for main sessions: --session says who asks.")]
+gsv: paths are relative; sessions/ and global skills are read-only. MEMORY.md is for main sessions: --session says who asks.
+solven: paths begin with a slash; the thread sees system skills and its ticket read-only, and its user's skills.")]
 pub struct Files {
     #[command(subcommand)]
     action: Action,
@@ -39,6 +41,12 @@ struct Viewer {
     /// The system's name for main sessions [default: main]
     #[arg(long, value_name = "NAME")]
     main_key: Option<String>,
+    /// Of solven: the user whose skills the thread sees [default: none]
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
+    /// Of solven: the thread that is this one's ticket [default: none]
+    #[arg(long, value_name = "THREAD")]
+    ticket: Option<String>,
 }
 
 impl Viewer {
@@ -47,6 +55,8 @@ impl Viewer {
             "home": self.home.to_json(),
             "session-key": self.session,
             "main-key": self.main_key,
+            "user": self.user,
+            "ticket": self.ticket,
         })
     }
 }
@@ -61,7 +71,7 @@ enum Action {
         #[arg(default_value = "", hide_default_value = true)]
         directory: String,
     },
-    /// Print a text file as it is; with --json one part of it, and its version
+    /// Print a text file as it is, or lines of it with their numbers; with --json one part of it, and its version
     Cat {
         #[command(flatten)]
         viewer: Viewer,
@@ -70,6 +80,12 @@ enum Action {
         /// Begin there, as `next-bytes` of the part before says
         #[arg(long, value_name = "BYTES", default_value_t = 0)]
         start: u64,
+        /// So many lines, each behind its number, at most 10,000
+        #[arg(long, value_name = "N", conflicts_with = "start")]
+        lines: Option<u32>,
+        /// Lines with their numbers from this one on
+        #[arg(long, value_name = "LINE", conflicts_with = "start")]
+        from_line: Option<u32>,
     },
     /// Write a file whole; a new one, unless told what it replaces
     #[command(after_help = "\
@@ -168,7 +184,24 @@ impl Files {
                 viewer,
                 path,
                 start,
+                lines: None,
+                from_line: None,
             } => look::cat(shared, viewer, path, *start).await,
+            Action::Cat {
+                viewer,
+                path,
+                lines,
+                from_line,
+                ..
+            } => {
+                let request = json!({
+                    "viewer": viewer.to_json(),
+                    "path": path,
+                    "lines": lines,
+                    "first-line": from_line,
+                });
+                look::lines(shared, viewer, request).await
+            }
             Action::Glob { viewer, pattern } => look::glob(shared, viewer, pattern).await,
             Action::Grep {
                 viewer,

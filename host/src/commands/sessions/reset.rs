@@ -155,7 +155,8 @@ impl Reset {
                         true => Err("--model-command answered nothing".to_owned()),
                         false => Ok(reply),
                     });
-                    request["reply"] = json!(reply.map_err(|why| no_reply(&why, &step.request_id))?);
+                    request["reply"] =
+                        json!(reply.map_err(|why| no_reply(&why, &step.request_id))?);
                     request["state"] = json!(step.state);
                     (function, next) = ("reset-resume", request.clone());
                 }
