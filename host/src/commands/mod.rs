@@ -27,6 +27,7 @@ mod sessions;
 mod skills;
 mod store;
 mod systems;
+mod thread;
 
 use std::path::Path;
 use std::time::Duration;
@@ -106,6 +107,8 @@ enum Command {
     Prompt(Box<prompt::Prompt>),
     /// List or read skills
     Skills(skills::Skills),
+    /// Set up the workspace of a solven thread
+    Thread(thread::Thread),
     /// Append to a home's memory, print it, and for hi-boss curate and back it up
     Memory(memory::Memory),
     /// List, read, change and search the files of a home's workspace
@@ -138,6 +141,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
     match command {
         Command::Prompt(prompt) => prompt.run(&shared).await,
         Command::Skills(skills) => skills.run(&shared).await,
+        Command::Thread(thread) => thread.run(&shared).await,
         Command::Memory(memory) => memory.run(&shared).await,
         Command::Files(files) => files.run(&shared).await,
         Command::Sessions(sessions) => sessions.run(&shared).await,

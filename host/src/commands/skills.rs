@@ -27,13 +27,24 @@ enum Action {
         home: Home,
         /// By directory, or by the name in its front matter
         skill: String,
+        #[command(flatten)]
+        of: OfUser,
     },
+}
+
+#[derive(Debug, Args)]
+struct OfUser {
+    /// Of solven: the user whose skills the thread sees [default: none]
+    #[arg(long, value_name = "USER")]
+    user: Option<String>,
 }
 
 #[derive(Debug, Args)]
 struct List {
     /// Whose
     home: Home,
+    #[command(flatten)]
+    of: OfUser,
     /// Say for each hidden skill why
     #[arg(long)]
     explain: bool,
@@ -77,7 +88,7 @@ impl Skills {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         match &self.action {
             Action::List(list) => list.run(shared).await,
-            Action::Read { home, skill } => read(shared, home, skill).await,
+            Action::Read { home, skill, of } => read(shared, home, skill, of).await,
         }
     }
 }
@@ -86,7 +97,11 @@ impl List {
     async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, Some(&self.home.system))?;
         let environment = self.environment.over(Value::Null)?;
-        let request = json!({ "home": self.home.to_json(), "environment": environment });
+        let request = json!({
+            "home": self.home.to_json(),
+            "user": self.of.user,
+            "environment": environment,
+        });
         let answer = caller
             .call("skills", "catalogue", json!({ "request": request }))
             .await?;
@@ -161,13 +176,13 @@ fn shortened(description: &str) -> String {
     format!("{kept}…")
 }
 
-async fn read(shared: &Shared, home: &Home, skill: &str) -> anyhow::Result<()> {
+async fn read(shared: &Shared, home: &Home, skill: &str, of: &OfUser) -> anyhow::Result<()> {
     let caller = Caller::over_store(shared, Some(&home.system))?;
     let answer = caller
         .call(
             "skills",
             "read",
-            json!({ "home": home.to_json(), "skill": skill }),
+            json!({ "home": home.to_json(), "skill": skill, "user": of.user }),
         )
         .await?;
     if shared.json {
