@@ -6,7 +6,7 @@
 mod place;
 
 use std::path::Path;
-use std::process::{Command, ExitCode};
+use std::process::{Command, ExitCode, Stdio};
 
 use anyhow::{Context, ensure};
 use haversack_tests::lives::{Life, both, run};
@@ -139,7 +139,9 @@ fn at_once(place: &Place) -> anyhow::Result<()> {
             "--new",
             &new,
         ];
-        children.push(place.command(&words).spawn()?);
+        let output = Stdio::piped;
+        let mut command = place.command(&words);
+        children.push(command.stdout(output()).stderr(output()).spawn()?);
     }
     let mut done = Vec::new();
     for child in children {

@@ -41,6 +41,7 @@ use crate::scenarios::messages::Chats;
 use crate::scenarios::mirror::{self, Mirrors};
 use crate::scenarios::sessions::Sessions;
 use crate::scenarios::space::{self, Space};
+use crate::scenarios::threads::Threads;
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -119,6 +120,7 @@ fn main() -> ExitCode {
     compactions(&mut simulation);
     simulation.correct(Discards);
     chats(&mut simulation);
+    threads(&mut simulation);
     simulation.finish()
 }
 
@@ -179,6 +181,10 @@ fn chats(simulation: &mut Simulation) {
         appends: false,
     };
     simulation.planted(UNCONDITIONAL, bucket, Breakage::Unconditional(log::is_head));
+}
+
+fn threads(simulation: &mut Simulation) {
+    simulation.correct(Threads);
 }
 
 fn archives(simulation: &mut Simulation) {

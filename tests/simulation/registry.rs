@@ -19,4 +19,5 @@ pub const REGISTERED: &[&str] = &[
     "sessions.reset-begin",
     "sessions.reset-commit",
     "sessions.reset-resume",
+    "threads.configure",
 ];

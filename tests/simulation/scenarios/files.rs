@@ -36,6 +36,8 @@ fn viewer() -> Viewer {
         },
         session_key: None,
         main_key: None,
+        user: None,
+        ticket: None,
     }
 }
 
