@@ -14,3 +14,4 @@ mod problems;
 pub mod prompt;
 pub mod sessions;
 pub mod skills;
+pub mod tenants;

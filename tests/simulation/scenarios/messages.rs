@@ -49,6 +49,8 @@ fn page(store: &dyn Store) -> Result<Result<Vec<String>, String>, haversack_core
             session_key: "main".to_owned(),
             limit: Some(1_000),
             before: None,
+            tier: None,
+            now_ms: None,
         },
     )?;
     if page.skipped > 0 || !page.problems.is_empty() {
@@ -149,6 +151,7 @@ impl Scenario for Chats {
                     home: home(),
                     session_key: "main".to_owned(),
                     messages: ids.iter().map(|id| message(id)).collect(),
+                    tier: None,
                 };
                 Outcome::of(append(store, &request).map(|_| None))
             }
