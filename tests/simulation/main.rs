@@ -41,6 +41,7 @@ use crate::scenarios::messages::Chats;
 use crate::scenarios::mirror::{self, Mirrors};
 use crate::scenarios::sessions::Sessions;
 use crate::scenarios::space::{self, Space};
+use crate::scenarios::tenants::{self, Tenants};
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -119,6 +120,7 @@ fn main() -> ExitCode {
     compactions(&mut simulation);
     simulation.correct(Discards);
     chats(&mut simulation);
+    users(&mut simulation);
     simulation.finish()
 }
 
@@ -179,6 +181,14 @@ fn chats(simulation: &mut Simulation) {
         appends: false,
     };
     simulation.planted(UNCONDITIONAL, bucket, Breakage::Unconditional(log::is_head));
+}
+
+fn users(simulation: &mut Simulation) {
+    for purged in [false, true] {
+        simulation.correct(Tenants { purged });
+    }
+    let broken = Breakage::Unconditional(tenants::is_meta);
+    simulation.planted(UNCONDITIONAL, Tenants { purged: false }, broken);
 }
 
 fn archives(simulation: &mut Simulation) {

@@ -19,4 +19,7 @@ pub const REGISTERED: &[&str] = &[
     "sessions.reset-begin",
     "sessions.reset-commit",
     "sessions.reset-resume",
+    "tenants.open",
+    "tenants.touch",
+    "tenants.usage",
 ];

@@ -16,3 +16,4 @@ pub mod resetting;
 pub mod session_reader;
 pub mod sessions;
 pub mod space;
+pub mod tenants;

@@ -217,7 +217,7 @@ fn check_cursor<'c>(
     })
 }
 
-/// What lies below the prefixes, page by page, and where to go on.
+/// What lies below the prefixes, page by page, and where to go on. The first page of each is asked for at once.
 fn placements(
     store: &Metered<'_>,
     tenant: &Tenant,
@@ -225,22 +225,22 @@ fn placements(
     from: Option<(usize, &str)>,
     problems: &mut Problems,
 ) -> Result<(Vec<Placement>, Option<String>)> {
-    let mut files = Vec::new();
-    let mut pages = 0;
-    let (first, mut after) = match from {
-        Some((at, key)) => (at, Some(key.to_owned())),
-        None => (0, None),
+    let (first, mut after) = from.map_or((0, None), |(at, key)| (at, Some(key.to_owned())));
+    let list = |prefix: &String, start_after| ListRequest {
+        prefix: prefix.clone(),
+        start_after,
+        ..ListRequest::default()
     };
-    for prefix in prefixes.iter().skip(first) {
-        let mut list = ListRequest {
-            prefix: prefix.clone(),
-            start_after: after.take(),
-            ..ListRequest::default()
-        };
+    let prefixes = prefixes.get(first..).unwrap_or_default();
+    let lists = prefixes.iter().map(|prefix| list(prefix, after.take()));
+    let lists: Vec<ListRequest> = lists.collect();
+    let mut pages = lists.len();
+    let mut files = Vec::new();
+    for (prefix, listing) in prefixes.iter().zip(store.lists(lists)?) {
+        let mut listing = listing;
         loop {
-            pages += 1;
-            let listing = store.list(list)?;
-            let last = listing.last_key().cloned();
+            let more = listing.cursor.is_some();
+            let last = listing.last_key().cloned().filter(|_| more);
             let placed = listing.entries.into_iter().filter_map(|entry| {
                 Some(Placement {
                     path: place_on_disk(&tenant.user, &entry.key)?,
@@ -254,18 +254,13 @@ fn placements(
                 skipped
                     .map(|skipped| Problem::new(ProblemKind::Skipped, skipped.key, skipped.cause)),
             );
-            match (listing.cursor, last) {
-                (Some(_), Some(last)) if pages >= PAGES_PER_CALL_MAX => {
-                    return Ok((files, Some(last)));
+            match last {
+                Some(last) if pages >= PAGES_PER_CALL_MAX => return Ok((files, Some(last))),
+                Some(last) => {
+                    pages += 1;
+                    listing = store.list(list(prefix, Some(last)))?;
                 }
-                (Some(_), Some(last)) => {
-                    list = ListRequest {
-                        prefix: prefix.clone(),
-                        start_after: Some(last),
-                        ..ListRequest::default()
-                    };
-                }
-                _ => break,
+                None => break,
             }
         }
     }

@@ -77,7 +77,7 @@ impl Tenant {
                 "the data were moved away; restore the user, then call again".to_owned()
             }
             Some(UserState::Purging) => format!(
-                "the data are being deleted for good; {}, when that is over, `open` starts the user anew",
+                "the data are being deleted for good; call again {}: once nothing is left, `open` starts the user anew",
                 until(meta)
             ),
             Some(UserState::Purged) => return Err(self.absent()),
