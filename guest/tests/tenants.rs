@@ -10,7 +10,7 @@ use haversack_core::ops::tenants::{
     OpenAnswer, OpenRequest, TemplateFile, UsageAnswer, UsageRequest, open, usage,
 };
 use haversack_core::store::{
-    Answer, Body, PutOptions, Request, Skipped, Source, Store, StoreResult,
+    Answer, Body, Listing, PutOptions, Request, Skipped, Source, Store, StoreResult,
 };
 use haversack_core::types::{Error, ErrorCode, Home};
 
@@ -70,6 +70,8 @@ fn template(files: usize, bytes: usize) -> Vec<TemplateFile> {
 struct Small {
     bucket: Bucket,
     skipped: usize,
+    /// Whether a list begins with a page of nothing and a cursor.
+    begins_empty: bool,
 }
 
 impl Small {
@@ -79,7 +81,11 @@ impl Small {
         for number in 1..count {
             bucket.insert(&format!("users/user_1/workspace/{number:06}"), b"12");
         }
-        Self { bucket, skipped: 0 }
+        Self {
+            bucket,
+            skipped: 0,
+            begins_empty: false,
+        }
     }
 }
 
@@ -89,12 +95,22 @@ impl Store for Small {
     }
 
     fn read(&self, mut wave: Vec<Request>) -> Vec<StoreResult<Answer>> {
-        for request in &mut wave {
+        let mut empty = Vec::new();
+        for (at, request) in wave.iter_mut().enumerate() {
             if let Request::List(list) = request {
                 list.limit = Some(1);
+                if self.begins_empty && list.cursor.take().is_none() && list.start_after.is_none() {
+                    empty.push(at);
+                }
             }
         }
         let mut answers = self.bucket.read(wave);
+        for at in empty {
+            answers[at] = Ok(Answer::Listing(Listing {
+                cursor: Some("go on".to_owned()),
+                ..Listing::default()
+            }));
+        }
         for answer in &mut answers {
             if let Ok(Answer::Listing(listing)) = answer {
                 listing
@@ -215,4 +231,13 @@ fn so_many_things_that_were_passed_over_are_told_one_by_one() {
         let last = &problems.last().unwrap().message;
         assert_eq!(last.contains("more"), skipped > 256, "{last}");
     }
+}
+
+#[test]
+fn a_list_that_begins_with_an_empty_page_is_read_on() {
+    let mut small = Small::with_objects(4);
+    small.begins_empty = true;
+    let answer = start(&small, Vec::new(), None).unwrap();
+    assert_eq!(answer.files.len(), 3);
+    assert_eq!(count(&small, None, None).unwrap().objects, 4);
 }

@@ -4,7 +4,6 @@
 use serde_json::{Value, json};
 
 use super::json_member::{find, parse, set_member};
-use super::user_state::UserState;
 use super::utc;
 use crate::types::{Error, Result};
 
@@ -33,6 +32,11 @@ pub struct UserMeta {
     /// Members that are there and not as they should be, for people.
     pub faults: Vec<String>,
 }
+
+/// While the template of a new user is being written.
+pub const CREATING: &str = "creating";
+/// Nothing is under way.
+pub const ACTIVE: &str = "active";
 
 impl UserMeta {
     /// `invalid` for what is no JSON object.
@@ -101,15 +105,15 @@ fn subscription_of(value: &Value) -> Option<Subscription> {
 
 /// The document of a user that begins now.
 pub fn fresh(user: &str, now_ms: u64) -> String {
-    document(user, now_ms, UserState::Creating, json!(0))
+    document(user, now_ms, CREATING, json!(0))
 }
 
 /// The document of a user whose data were there first; nobody has counted them.
 pub fn adopted(user: &str, now_ms: u64) -> String {
-    document(user, now_ms, UserState::Active, Value::Null)
+    document(user, now_ms, ACTIVE, Value::Null)
 }
 
-fn document(user: &str, now_ms: u64, state: UserState, used_bytes: Value) -> String {
+fn document(user: &str, now_ms: u64, state: &str, used_bytes: Value) -> String {
     let now = json!(utc::print(now_ms));
     let members = [
         ("userId", json!(user)),
@@ -119,7 +123,7 @@ fn document(user: &str, now_ms: u64, state: UserState, used_bytes: Value) -> Str
         ("retentionExpiresAt", Value::Null),
         ("lastActiveAt", now),
         ("storageUsedBytes", used_bytes),
-        ("state", json!(state.name())),
+        ("state", json!(state)),
     ];
     let lines = members.map(|(name, value)| format!("  \"{name}\": {value}"));
     format!("{{\n{}\n}}\n", lines.join(",\n"))
@@ -127,7 +131,7 @@ fn document(user: &str, now_ms: u64, state: UserState, used_bytes: Value) -> Str
 
 /// The document with its user's template written: `other_bytes` of files, and itself.
 pub fn begun(text: &str, other_bytes: u64) -> Result<String> {
-    let active = json!(UserState::Active.name()).to_string();
+    let active = json!(ACTIVE).to_string();
     counted(&set_member(text, "/state", &active)?, other_bytes)
 }
 
@@ -215,7 +219,7 @@ mod tests {
             assert_eq!(meta.storage_used_bytes, Some(other + text.len() as u64));
             assert_eq!(
                 (meta.state.as_deref(), meta.faults.len()),
-                (Some("active"), 0)
+                (Some(ACTIVE), 0)
             );
         }
         Ok(())

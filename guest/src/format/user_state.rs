@@ -3,6 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::user_meta::{ACTIVE, CREATING};
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum UserState {
@@ -32,8 +34,8 @@ impl UserState {
 
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Active => "active",
-            Self::Creating => "creating",
+            Self::Active => ACTIVE,
+            Self::Creating => CREATING,
             Self::Copying => "copying",
             Self::Emptying => "emptying",
             Self::Restoring => "restoring",

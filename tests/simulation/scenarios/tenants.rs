@@ -200,7 +200,7 @@ impl Scenario for Tenants {
     fn programs(&self, random: &mut Random, callers: usize) -> Vec<Vec<Operation>> {
         let mut program = |caller: usize| -> Vec<Operation> {
             let operation = |number| {
-                let at_ms = START_MS + random.below(10) * 20_000;
+                let at_ms = START_MS + 20_000 * random.below(10) as u64;
                 match random.below(6) {
                     0 | 1 => Operation::Open {
                         text: format!("of {caller}"),

@@ -105,14 +105,16 @@ fn begin(
     for (key, text) in template {
         create(store, key, text)?;
     }
-    let bytes = template.iter().map(|(_, text)| text.len() as u64).sum();
+    let template_bytes: u64 = template.iter().map(|(_, text)| text.len() as u64).sum();
     settle(store, &tenant.meta_key, "application/json", |current| {
         let body = current.body.ok_or_else(|| tenant.absent())?;
         let (text, meta) = tenant.read(body)?;
-        Ok(match is(&meta, UserState::Creating) {
-            true => Change::Write(begun(&text, bytes)?.into_bytes()),
-            false => Change::Nothing,
-        })
+        if !is(&meta, UserState::Creating) {
+            return Ok(Change::Nothing);
+        }
+        // Chats may have begun meanwhile.
+        let bytes = template_bytes.saturating_add(meta.storage_used_bytes.unwrap_or_default());
+        Ok(Change::Write(begun(&text, bytes)?.into_bytes()))
     })?;
     Ok(true)
 }
