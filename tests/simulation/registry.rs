@@ -19,7 +19,4 @@ pub const REGISTERED: &[&str] = &[
     "sessions.reset-begin",
     "sessions.reset-commit",
     "sessions.reset-resume",
-    "tenants.open",
-    "tenants.touch",
-    "tenants.usage",
 ];

@@ -174,10 +174,6 @@ impl Scenario for Tenants {
         }
     }
 
-    fn covers(&self) -> &'static [&'static str] {
-        &["tenants.open", "tenants.touch", "tenants.usage"]
-    }
-
     fn store(&self) -> MemoryStore {
         let store = MemoryStore::new(false);
         if self.purged {
