@@ -10,6 +10,8 @@ mod usage;
 use clap::{Args, Subcommand};
 
 use super::Shared;
+use super::change::advised;
+use super::exit::{Code, Failure};
 
 pub use tier::tier;
 
@@ -51,5 +53,13 @@ impl Tenant {
             Action::Touch(touch) => touch.run(shared).await,
             Action::Usage(usage) => usage.run(shared).await,
         }
+    }
+}
+
+/// The error of a call that the same command repeats. What a conflict needs, its message says.
+fn repeatable(error: anyhow::Error) -> anyhow::Error {
+    match error.downcast_ref::<Failure>() {
+        Some(failure) if failure.code() == Code::Conflict => error,
+        _ => advised(error, "the same command", ""),
     }
 }

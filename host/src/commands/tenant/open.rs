@@ -5,10 +5,10 @@ use haversack_host::hydrate::Placement;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::repeatable;
 use super::template::Template;
 use crate::commands::Shared;
 use crate::commands::call::Caller;
-use crate::commands::change::advised;
 use crate::commands::clock;
 use crate::commands::home::Home;
 use crate::commands::output::{self, Problem, Table};
@@ -82,9 +82,7 @@ impl Opening {
         loop {
             let arguments = json!({ "request": request });
             let answer = caller.call("tenants", "open", arguments).await;
-            // What a conflict needs, its message says.
-            let answer =
-                answer.map_err(|error| advised(error, "the same command", "then run it again"))?;
+            let answer = answer.map_err(repeatable)?;
             let page: Page = serde_json::from_value(answer)?;
             opened.created |= page.created;
             opened.problems.extend(page.problems);

@@ -3,9 +3,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
+use super::repeatable;
 use crate::commands::Shared;
 use crate::commands::call::Caller;
-use crate::commands::change::advised;
 use crate::commands::clock::{self, written};
 use crate::commands::home::Home;
 use crate::commands::output::{self, Problem, plain};
@@ -74,8 +74,7 @@ impl Touch {
         let now_ms = self.now.map_or_else(clock::now_ms, Ok)?;
         let arguments = json!({ "request": { "home": self.home.to_json(), "now-ms": now_ms } });
         let answer = caller.call("tenants", "touch", arguments).await;
-        let answer =
-            answer.map_err(|error| advised(error, "the same command", "then run it again"))?;
+        let answer = answer.map_err(repeatable)?;
         if shared.json {
             return output::json(&answer);
         }

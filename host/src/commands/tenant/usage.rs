@@ -3,10 +3,9 @@
 use clap::Args;
 use serde_json::{Value, json};
 
-use super::tier;
+use super::{repeatable, tier};
 use crate::commands::Shared;
 use crate::commands::call::Caller;
-use crate::commands::change::advised;
 use crate::commands::home::Home;
 use crate::commands::output::{self, Problem, Table};
 use crate::commands::progress;
@@ -42,8 +41,7 @@ impl Usage {
         let mut answer = loop {
             let arguments = json!({ "request": request });
             let answer = caller.call("tenants", "usage", arguments).await;
-            let mut answer =
-                answer.map_err(|error| advised(error, "the same command", "then run it again"))?;
+            let mut answer = answer.map_err(repeatable)?;
             problems.extend(answer["problems"].as_array().into_iter().flatten().cloned());
             let next = answer["next"].take();
             if next.is_null() {
