@@ -206,6 +206,15 @@ pub const TOUCH_EVERY_MS: u64 = 60_000;
 /// Files of the template that a new user begins with, and their bytes.
 pub const TEMPLATE_FILES_MAX: usize = 256;
 pub const TEMPLATE_BYTES_MAX: usize = 4 << 20;
+/// List pages that `tenants.usage` reads in one call, unless the caller says otherwise, and at most.
+pub const USAGE_PAGES_DEFAULT: u32 = 8;
+pub const USAGE_PAGES_MAX: u32 = 256;
+/// Things that a list of a user's objects passed over, told one by one in one answer.
+pub const TENANT_PROBLEMS_MAX: usize = 256;
+/// Days of history that a tier may name: a century.
+pub const HISTORY_DAYS_MAX: u32 = 36_525;
+/// So many messages in a row that are older than a tier's days end a history.
+pub const WITHHELD_MESSAGES_MAX: usize = 100;
 /// Bytes of the id that a message of a chat log carries.
 pub const MESSAGE_ID_BYTES_MAX: usize = 256;
 /// Reads of the log for one page of a chat history, where lines in it are no messages.

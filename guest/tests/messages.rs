@@ -41,6 +41,7 @@ fn say(bucket: &Bucket, messages: Vec<String>) -> Result<AppendAnswer, Error> {
             home: home(),
             session_key: "main".to_owned(),
             messages,
+            tier: None,
         },
     )
 }
@@ -57,6 +58,8 @@ fn page(
             session_key: "main".to_owned(),
             limit,
             before,
+            tier: None,
+            now_ms: None,
         },
     )
 }

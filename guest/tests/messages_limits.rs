@@ -110,6 +110,7 @@ fn ten_messages_a_second_are_all_there_once() {
                 messages: vec![format!(
                     r#"{{"id":"{id}","role":"user","content":"x","timestamp":{now_ms}}}"#
                 )],
+                tier: None,
             };
             // The limit never hinders an append: each has a key of its own.
             append(&store, &request).unwrap();
@@ -119,6 +120,8 @@ fn ten_messages_a_second_are_all_there_once() {
             session_key: "main".to_owned(),
             limit: Some(1_000),
             before: None,
+            tier: None,
+            now_ms: None,
         };
         let page = history(&store, &request).unwrap();
         let ids = page.messages.into_iter().map(|message| message.id.unwrap());

@@ -7,6 +7,7 @@ pub mod bindings;
 mod cache;
 pub mod contract;
 mod engine;
+pub mod hydrate;
 mod imports;
 pub mod json;
 pub mod media;

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use haversack_core::ops::{
     compaction, documents, files, layout, media, memory, messages, prompt, sessions, skills,
-    threads,
+    tenants, threads,
 };
 use haversack_core::store::Store;
 use haversack_core::types;
@@ -165,6 +165,12 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             settled(skills::read(store, &home, &skill, user.as_deref()))
         }
         "threads.configure" => settled(threads::configure(store, &a.take("request")?)),
+        "tenants.open" => settled(tenants::open(store, &a.take("request")?)),
+        "tenants.status" => settled(tenants::status(store, &a.take("request")?)),
+        "tenants.touch" => settled(tenants::touch(store, &a.take("request")?)),
+        "tenants.tiers" => sure(tenants::tiers()),
+        "tenants.admit" => settled(tenants::admit(store, &a.take("request")?)),
+        "tenants.usage" => settled(tenants::usage(store, &a.take("request")?)),
         _ => anyhow::bail!("native has no function {call}"),
     }?;
     a.finish()?;

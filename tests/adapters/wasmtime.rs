@@ -15,7 +15,12 @@ use crate::case::{Case, Outcome};
 use crate::memory::MemoryStore;
 
 /// Functions that cannot fail answer with a bare value; the corpus wraps it as `{"ok": …}`.
-const SURE: [&str; 3] = ["layout.systems", "prompt.compare", "prompt.presets"];
+const SURE: [&str; 4] = [
+    "layout.systems",
+    "prompt.compare",
+    "prompt.presets",
+    "tenants.tiers",
+];
 
 struct Wasmtime {
     engine: Engine,

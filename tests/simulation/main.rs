@@ -41,6 +41,7 @@ use crate::scenarios::messages::Chats;
 use crate::scenarios::mirror::{self, Mirrors};
 use crate::scenarios::sessions::Sessions;
 use crate::scenarios::space::{self, Space};
+use crate::scenarios::tenants::{self, Tenants};
 use crate::scenarios::threads::Threads;
 use crate::schedule::Schedule;
 use crate::scheduler::play;
@@ -121,6 +122,7 @@ fn main() -> ExitCode {
     simulation.correct(Discards);
     chats(&mut simulation);
     threads(&mut simulation);
+    users(&mut simulation);
     simulation.finish()
 }
 
@@ -185,6 +187,14 @@ fn chats(simulation: &mut Simulation) {
 
 fn threads(simulation: &mut Simulation) {
     simulation.correct(Threads);
+}
+
+fn users(simulation: &mut Simulation) {
+    for purged in [false, true] {
+        simulation.correct(Tenants { purged });
+    }
+    let broken = Breakage::Unconditional(tenants::is_meta);
+    simulation.planted(UNCONDITIONAL, Tenants { purged: false }, broken);
 }
 
 fn archives(simulation: &mut Simulation) {

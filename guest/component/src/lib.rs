@@ -13,6 +13,7 @@ mod prompt;
 mod sessions;
 mod skills;
 mod store;
+mod tenants;
 mod threads;
 mod types;
 

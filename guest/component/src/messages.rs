@@ -22,12 +22,14 @@ impl wit::Guest for Component {
     }
 }
 
-record!(wit::AppendRequest => core::AppendRequest { home, session_key, messages });
+record!(wit::AppendRequest => core::AppendRequest { home, session_key, messages, tier });
 record!(core::AppendAnswer => wit::AppendAnswer { repeat, cost; list problems });
-record!(wit::HistoryRequest => core::HistoryRequest { home, session_key, limit, before });
+record!(wit::HistoryRequest => core::HistoryRequest {
+    home, session_key, limit, before, tier, now_ms
+});
 record!(core::ChatMessage => wit::ChatMessage { id, json });
 record!(core::HistoryAnswer => wit::HistoryAnswer {
-    before, limit, ended_early, skipped, cost; list messages, problems
+    before, limit, ended_early, skipped, withheld, cost; list messages, problems
 });
 record!(wit::RefreshRequest => core::RefreshRequest { home, session_key });
 record!(core::RefreshAnswer => wit::RefreshAnswer {

@@ -14,4 +14,5 @@ pub mod session_state;
 pub mod skill;
 pub mod text;
 pub mod user_meta;
+pub mod user_state;
 pub mod utc;

@@ -24,8 +24,11 @@ pub struct UserMeta {
     pub retention_expires_ms: Option<u64>,
     pub last_active_ms: Option<u64>,
     pub storage_used_bytes: Option<u64>,
-    /// Ours: how far something is that takes several writes; none and `active` mean nothing is.
+    /// Ours: how far something is that takes several writes; none and `active` mean nothing is. JSON where it is no
+    /// text.
     pub state: Option<String>,
+    /// Ours: until when whoever does it has it alone.
+    pub lease_until_ms: Option<u64>,
     /// Members that are there and not as they should be, for people.
     pub faults: Vec<String>,
 }
@@ -81,7 +84,11 @@ impl UserMeta {
             last_active_ms: member("lastActiveAt", moment, &is_moment).and_then(ms_of),
             storage_used_bytes: member("storageUsedBytes", "a number of bytes", &Value::is_u64)
                 .and_then(|value| value.as_u64()),
-            state: member("state", "text", &Value::is_string).and_then(text_of),
+            state: member("state", "text", &|_| true)
+                .filter(|value| !value.is_null())
+                .map(|value| text_of(value.clone()).unwrap_or_else(|| value.to_string())),
+            lease_until_ms: member("lease-until-ms", "a number", &Value::is_u64)
+                .and_then(|value| value.as_u64()),
             faults,
         })
     }
@@ -97,7 +104,16 @@ fn subscription_of(value: &Value) -> Option<Subscription> {
 }
 
 /// The document of a user that begins now.
-pub fn fresh(user: &str, now_ms: u64, state: &str) -> String {
+pub fn fresh(user: &str, now_ms: u64) -> String {
+    document(user, now_ms, CREATING, json!(0))
+}
+
+/// The document of a user whose data were there first; nobody has counted them.
+pub fn adopted(user: &str, now_ms: u64) -> String {
+    document(user, now_ms, ACTIVE, Value::Null)
+}
+
+fn document(user: &str, now_ms: u64, state: &str, used_bytes: Value) -> String {
     let now = json!(utc::print(now_ms));
     let members = [
         ("userId", json!(user)),
@@ -106,7 +122,7 @@ pub fn fresh(user: &str, now_ms: u64, state: &str) -> String {
         ("subscriptionEndedAt", Value::Null),
         ("retentionExpiresAt", Value::Null),
         ("lastActiveAt", now),
-        ("storageUsedBytes", json!(0)),
+        ("storageUsedBytes", used_bytes),
         ("state", json!(state)),
     ];
     let lines = members.map(|(name, value)| format!("  \"{name}\": {value}"));
@@ -115,13 +131,24 @@ pub fn fresh(user: &str, now_ms: u64, state: &str) -> String {
 
 /// The document with its user's template written: `other_bytes` of files, and itself.
 pub fn begun(text: &str, other_bytes: u64) -> Result<String> {
-    let mut text = set_member(text, "/state", &json!(ACTIVE).to_string())?;
-    // Its own length counts, and the figure is part of it.
+    let active = json!(ACTIVE).to_string();
+    counted(&set_member(text, "/state", &active)?, other_bytes)
+}
+
+/// The document of a user who has `other_bytes` and itself.
+pub fn counted(text: &str, other_bytes: u64) -> Result<String> {
+    let mut text = text.to_owned();
+    // Its own length counts, and the figure is part of it. The third is right: digits grow by one at most.
     for _ in 0..3 {
-        let used = other_bytes + text.len() as u64;
+        let used = other_bytes.saturating_add(text.len() as u64);
         text = set_member(&text, "/storageUsedBytes", &used.to_string())?;
     }
     Ok(text)
+}
+
+/// The document of a user who has so much, by another's count.
+pub fn with_used(text: &str, used_bytes: u64) -> Result<String> {
+    set_member(text, "/storageUsedBytes", &used_bytes.to_string())
 }
 
 /// The document of a user that was active at this moment.
@@ -168,7 +195,7 @@ mod tests {
     #[test]
     fn what_is_not_as_it_should_be_is_told() -> Result<()> {
         let meta = UserMeta::parse(
-            r#"{"userId":7,"createdAt":"yesterday","subscriptionStatus":"trial","storageUsedBytes":-1,"state":null}"#,
+            r#"{"userId":7,"createdAt":"yesterday","subscriptionStatus":"trial","storageUsedBytes":-1,"state":null,"lease-until-ms":null}"#,
         )?;
         assert_eq!(meta.faults.len(), 4, "{:?}", meta.faults);
         assert_eq!(
@@ -187,7 +214,7 @@ mod tests {
     #[test]
     fn a_new_user_counts_its_own_document() -> Result<()> {
         for other in [0, 1, 700, 799, 99_700, 99_800, 12_345_678] {
-            let text = begun(&fresh("user_1", 1_769_644_800_000, CREATING), other)?;
+            let text = begun(&fresh("user_1", 1_769_644_800_000), other)?;
             let meta = UserMeta::parse(&text)?;
             assert_eq!(meta.storage_used_bytes, Some(other + text.len() as u64));
             assert_eq!(
@@ -195,6 +222,29 @@ mod tests {
                 (Some(ACTIVE), 0)
             );
         }
+        Ok(())
+    }
+
+    #[test]
+    fn a_count_is_right_whatever_stood_there() -> Result<()> {
+        for before in [
+            "",
+            r#","storageUsedBytes":null"#,
+            r#","storageUsedBytes":12345678901"#,
+        ] {
+            for other in (0..100).chain(9_950..10_050) {
+                let text = counted(&format!(r#"{{"userId":"a"{before}}}"#), other)?;
+                let used = UserMeta::parse(&text)?.storage_used_bytes;
+                assert_eq!(used, Some(other + text.len() as u64), "{text}");
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_state_that_is_no_text_is_not_active() -> Result<()> {
+        let meta = UserMeta::parse(r#"{"state":7}"#)?;
+        assert_eq!(meta.state.as_deref(), Some("7"));
         Ok(())
     }
 }

@@ -82,9 +82,9 @@ concepts! {
     /// A directory and the store kept the same.
     Sync "sync"                         Absent Later   Absent   Absent  Absent;
     /// Users with a subscription.
-    Tenants "tenants"                   Absent Later   Absent   Absent  Absent;
+    Tenants "tenants"                   Absent Works   Absent   Absent  Absent;
     /// How much a home takes, and limits on it.
-    Usage "usage"                       Absent Later   Absent   Absent  Absent;
+    Usage "usage"                       Absent Works   Absent   Absent  Absent;
     /// Deleting by age.
     Retention "retention"               Absent Later   NonGoal  Absent  Absent;
     /// Removing old files on request.
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
-        let of_moltbot = [Concept::Messages];
+        let of_moltbot = [Concept::Messages, Concept::Tenants, Concept::Usage];
         let of_solven = [Concept::Files, Concept::Skills, Concept::Workspace];
         for system in System::ALL {
             for concept in Concept::ALL {

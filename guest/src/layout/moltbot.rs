@@ -1,6 +1,8 @@
 //! Keys of moltbot: the reference's bucket plus the log segments of spec/protocols.md. Knows no store
 //! and no format.
 
+use serde::{Deserialize, Serialize};
+
 pub use super::field::{
     DeletionTime, LineNumber, MoltbotSessionKey as SessionKey, MoltbotUserId as UserId, PathTail,
     SegmentHash, SegmentMs, SkillName,
@@ -56,6 +58,43 @@ pub fn place_on_disk(user: &UserId, key: &str) -> Option<String> {
         let rest = path.strip_prefix(below).filter(|rest| !rest.is_empty())?;
         Some(format!("{root}{rest}"))
     })
+}
+
+/// What an object of a user counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Category {
+    Config,
+    Sessions,
+    Workspace,
+    Skills,
+    Other,
+    Meta,
+}
+
+impl Category {
+    pub const ALL: [Self; 6] = [
+        Self::Config,
+        Self::Sessions,
+        Self::Workspace,
+        Self::Skills,
+        Self::Other,
+        Self::Meta,
+    ];
+}
+
+/// What the object at `key`, which lies below the user's prefix, counts as.
+pub fn category_of(user: &UserId, key: &str) -> Category {
+    let path = key.strip_prefix(&user_prefix(user)).unwrap_or(key);
+    match path.split_once('/').map_or(path, |(first, _)| first) {
+        "meta.json" if path == "meta.json" => Category::Meta,
+        first if first == path => Category::Other,
+        "config" => Category::Config,
+        "sessions" => Category::Sessions,
+        "workspace" => Category::Workspace,
+        "skills" => Category::Skills,
+        _ => Category::Other,
+    }
 }
 
 /// The key of a template's file; `invalid` unless it is config, a skill's or workspace.

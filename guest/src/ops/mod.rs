@@ -14,4 +14,5 @@ mod problems;
 pub mod prompt;
 pub mod sessions;
 pub mod skills;
+pub mod tenants;
 pub mod threads;

@@ -72,7 +72,20 @@ pub fn edit(
     content_type: &str,
     mut change: impl FnMut(Current<'_>) -> Result<Change>,
 ) -> Result<Edited> {
-    try_until_settled(store, key, request, content_type, |found| {
+    try_until_settled(store, key, Some(request), content_type, |found| {
+        change(Current::of(found))
+    })
+}
+
+/// As [`edit`], for a change that knows its repeat by the document itself, and so has no request id. After a lost
+/// answer it may count as unchanged although this call changed it.
+pub fn settle(
+    store: &Metered<'_>,
+    key: &str,
+    content_type: &str,
+    mut change: impl FnMut(Current<'_>) -> Result<Change>,
+) -> Result<Edited> {
+    try_until_settled(store, key, None, content_type, |found| {
         change(Current::of(found))
     })
 }
@@ -86,7 +99,7 @@ pub fn edit_version(
     version: Option<&str>,
     mut change: impl FnMut(Current<'_>) -> Result<Change>,
 ) -> Result<Edited> {
-    try_until_settled(store, key, request, content_type, |found| {
+    try_until_settled(store, key, Some(request), content_type, |found| {
         if let Some(version) = version {
             let there = found.map(|blob| &blob.stat.version);
             check_expected(key, &Expected::Version(version.to_owned()), there)?;
@@ -106,7 +119,7 @@ pub fn replace(
     expected: &Expected,
     body: &[u8],
 ) -> Result<Edited> {
-    try_until_settled(store, key, request, content_type, |found| {
+    try_until_settled(store, key, Some(request), content_type, |found| {
         check_expected(key, expected, found.map(|blob| &blob.stat.version))?;
         Ok(Change::Write(body.to_vec()))
     })
@@ -134,7 +147,7 @@ fn check_expected(key: &str, expected: &Expected, there: Option<&String>) -> Res
 fn try_until_settled(
     store: &Metered<'_>,
     key: &str,
-    request: &RequestId,
+    request: Option<&RequestId>,
     content_type: &str,
     mut decide: impl FnMut(Option<&Blob>) -> Result<Change>,
 ) -> Result<Edited> {
@@ -154,7 +167,7 @@ fn try_until_settled(
         let version = stat.map(|stat| stat.version.clone());
         let metadata = stat.map_or(&[][..], |stat| &stat.metadata);
         let remembered = remembered_of(found.as_ref());
-        if remembered.contains(request) {
+        if request.is_some_and(|request| remembered.contains(request)) {
             // After a lost answer it was this very call.
             return Ok(edited(version, true, last.is_none()));
         }
@@ -172,7 +185,10 @@ fn try_until_settled(
             content_type: stat
                 .and_then(|stat| stat.content_type.clone())
                 .or_else(|| Some(content_type.to_owned())),
-            metadata: remembered.with(request).into_metadata(metadata.to_vec()),
+            metadata: match request {
+                Some(request) => remembered.with(request).into_metadata(metadata.to_vec()),
+                None => metadata.to_vec(),
+            },
         };
         match store.put(key, body_of(body), options) {
             Ok(version) => return Ok(edited(Some(version), true, false)),

@@ -87,6 +87,24 @@ impl<'a> Metered<'a> {
         }
     }
 
+    /// The first pages of several lists, in one wave as long as none of them is empty and has a cursor.
+    pub fn lists(&self, requests: Vec<ListRequest>) -> Result<Vec<Listing>, Error> {
+        let wave = requests.iter().cloned().map(Request::List).collect();
+        let answers = self.read(wave)?.into_iter().zip(requests);
+        let listing = |(answer, mut request): (StoreResult<Answer>, ListRequest)| match answer {
+            Ok(Answer::Listing(listing)) => {
+                if listing.cursor.is_none() || listing.last_key().is_some() {
+                    return Ok(listing);
+                }
+                request.cursor = listing.cursor;
+                self.list(request)
+            }
+            Ok(_) => Ok(Listing::default()),
+            Err(error) => Err(error.about(&request.prefix)),
+        };
+        answers.map(listing).collect()
+    }
+
     /// Everything below a prefix, page by page, until `take` fails. Whoever cannot bound the number of pages
     /// takes [`Metered::list`] and lets its caller continue.
     pub fn each_page(

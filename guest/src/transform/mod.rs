@@ -15,5 +15,6 @@ pub mod memory_snapshot;
 pub mod reset_policy;
 pub mod secrets;
 pub mod skill_listing;
+pub mod tier;
 pub mod tooling;
 pub mod truncate;

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 
 use super::call::Caller;
 use super::change::advised;
-use super::clock::written;
+use super::clock::{now_ms, written};
 use super::exit::{Code, Failure};
 use super::home::Home;
 use super::output::{self, Problem, plain};
+use super::tenant::tier;
 use super::{Shared, read_text, say};
 
 /// What one call takes.
@@ -75,6 +76,9 @@ struct Append {
     /// A file of messages, JSON on one line each; - is standard input
     #[arg(default_value = "-")]
     file: PathBuf,
+    /// Refuse what would take the user over its tier: starter (1 GB), pro (10 GB), business (100 GB), or limits as JSON
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    tier: Option<Value>,
 }
 
 #[derive(Debug, Args)]
@@ -92,6 +96,9 @@ struct History {
     /// Where to go on towards older messages, as the page before says
     #[arg(long, value_name = "CURSOR")]
     before: Option<String>,
+    /// Leave out what is older than the tier's days: starter (30 days), pro, business, or limits as JSON
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    tier: Option<Value>,
     /// Print the messages as they were appended, JSON on one line each
     #[arg(long)]
     jsonl: bool,
@@ -141,6 +148,7 @@ impl Append {
         }
         let caller = Caller::over_store(shared, Some(&self.which.home.system))?;
         let mut request = self.which.to_json();
+        request["tier"] = json!(self.tier);
         let (mut appended, mut repeated) = (0, 0);
         for part in calls(&lines) {
             request["messages"] = json!(part);
@@ -216,6 +224,10 @@ impl History {
         let mut request = self.which.to_json();
         request["limit"] = json!(self.limit);
         request["before"] = json!(self.before);
+        if self.tier.is_some() {
+            request["tier"] = json!(self.tier);
+            request["now-ms"] = json!(now_ms()?);
+        }
         let arguments = json!({ "request": request });
         let answer = caller.call("messages", "history", arguments).await?;
         if shared.json {
@@ -230,9 +242,14 @@ impl History {
                 false => say::line(json),
             })?;
         }
+        if let Some(withheld) = answer["withheld"].as_u64().filter(|count| *count > 0) {
+            eprintln!(
+                "haversack: {withheld} messages are older than the tier's days, and stay stored"
+            );
+        }
         match answer["before"].as_str() {
             Some(before) => eprintln!("haversack: there are older messages: --before {before}"),
-            None if answer["messages"] == json!([]) => {
+            None if answer["messages"] == json!([]) && answer["withheld"] == 0 => {
                 let (home, session) = (&self.which.home, plain(&self.which.session));
                 eprintln!("haversack: {home} has no messages in session {session}");
             }

@@ -1,18 +1,23 @@
 //! `messages.append`, `history` and `refresh`: chat logs whose appends fold and count on the way, in a bucket and
-//! as a single file. The log itself has a scenario of its own.
+//! as a single file, also into the user's figure. The log itself has a scenario of its own.
 
 use std::collections::BTreeSet;
 
 use haversack_core::ops::messages::{
     AppendRequest, HistoryRequest, RefreshRequest, append, history, refresh,
 };
-use haversack_core::store::Store;
+use haversack_core::ops::tenants::{UsageRequest, usage};
+use haversack_core::store::{Body, Condition, PutOptions, Store};
 use haversack_core::types::{ErrorCode, Home};
 use haversack_host::store::MemoryStore;
 use haversack_host::store::faulty::Random;
 
+use crate::bridge::Bridge;
 use crate::scenario::{Client, Crossing, Outcome, Scenario};
 use crate::scheduler::START_MS;
+
+/// It counts itself.
+const META: &str = "{\"userId\":\"user_1\",\"storageUsedBytes\":41}";
 
 #[derive(Clone, Copy)]
 pub struct Chats {
@@ -49,6 +54,8 @@ fn page(store: &dyn Store) -> Result<Result<Vec<String>, String>, haversack_core
             session_key: "main".to_owned(),
             limit: Some(1_000),
             before: None,
+            tier: None,
+            now_ms: None,
         },
     )?;
     if page.skipped > 0 || !page.problems.is_empty() {
@@ -87,7 +94,16 @@ impl Scenario for Chats {
     }
 
     fn store(&self) -> MemoryStore {
-        MemoryStore::new(self.appends)
+        let store = MemoryStore::new(self.appends);
+        let options = PutOptions {
+            condition: Condition::IfAbsent,
+            content_type: None,
+            metadata: Vec::new(),
+        };
+        let body = Body::Text(META.to_owned());
+        let put = Bridge::plain(&store).put("users/user_1/meta.json", body, options);
+        put.expect("an empty store takes it");
+        store
     }
 
     fn model(&self) -> BTreeSet<String> {
@@ -149,6 +165,7 @@ impl Scenario for Chats {
                     home: home(),
                     session_key: "main".to_owned(),
                     messages: ids.iter().map(|id| message(id)).collect(),
+                    tier: None,
                 };
                 Outcome::of(append(store, &request).map(|_| None))
             }
@@ -197,13 +214,25 @@ impl Scenario for Chats {
         model.iter().cloned().collect()
     }
 
-    /// metadata.json counts each message once.
+    /// metadata.json counts each message once; the user's figure may have missed what it was to be told, and holds
+    /// nothing twice.
     fn finish(&self, store: &dyn Store) -> Result<(), String> {
         let all = self.look(store)?;
         let counted = count(store).map_err(|error| error.message)?;
-        match counted.unwrap_or_default() == all.len() as u64 {
-            true => Ok(()),
-            false => Err(format!("{counted:?} were counted of {all:?}")),
+        if counted.unwrap_or_default() != all.len() as u64 {
+            return Err(format!("{counted:?} were counted of {all:?}"));
+        }
+        let request = UsageRequest {
+            home: home(),
+            pages: None,
+            cursor: None,
+            tier: None,
+            repair: false,
+        };
+        let usage = usage(store, &request).map_err(|error| error.message)?;
+        match usage.stored_bytes {
+            Some(stored_bytes) if stored_bytes <= usage.size_bytes => Ok(()),
+            _ => Err(format!("{usage:?}")),
         }
     }
 }

@@ -16,4 +16,5 @@ pub mod resetting;
 pub mod session_reader;
 pub mod sessions;
 pub mod space;
+pub mod tenants;
 pub mod threads;

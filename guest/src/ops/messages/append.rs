@@ -5,6 +5,7 @@ use super::{AppendAnswer, AppendRequest, Chat, metadata};
 use crate::format::chat::NewMessage;
 use crate::layout::field::SegmentMs;
 use crate::limits::{LOG_APPEND_BYTES_MAX, LOG_APPEND_ENTRIES_MAX};
+use crate::ops::tenants::check_room;
 use crate::protocol::log::{Fold, Log, NewEntry};
 use crate::store::{Metered, Store};
 use crate::types::{Error, ErrorCode, Problem, ProblemKind, Result};
@@ -13,6 +14,8 @@ pub fn append(store: &dyn Store, request: &AppendRequest) -> Result<AppendAnswer
     let store = Metered::new(store);
     let chat = Chat::of(&request.home, &request.session_key)?;
     let messages = check(&request.messages)?;
+    let bytes = messages.iter().map(|message| message.line.len() as u64);
+    check_room(&store, &chat.user, request.tier.as_ref(), bytes.sum())?;
     let first_ms = messages.first().map_or(0, |message| message.timestamp_ms);
     let entries = messages.into_iter().map(|message| NewEntry {
         id: message.id,

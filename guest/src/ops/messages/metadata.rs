@@ -5,6 +5,7 @@ use super::{Chat, RefreshAnswer, RefreshRequest};
 use crate::format::chat::Message;
 use crate::format::chat_metadata::{ChatMetadata, Counted};
 use crate::limits::{CHAT_COUNTED_BYTES_MAX, CHAT_FOLDS_MAX, CONFLICT_TRIES_MAX};
+use crate::ops::tenants;
 use crate::protocol::log::{Fold, Settled};
 use crate::store::{
     Blob, Body, BodyKind, Condition, GetRequest, Metered, PutOptions, Range, Store,
@@ -113,6 +114,13 @@ pub fn update(
         }),
     };
     let body = now.render(text.as_deref())?;
+    let before_bytes = match (&blob, &text) {
+        (None, _) => Some(0),
+        // What it said is lost, and so is what has been told.
+        (Some(_), None) => None,
+        (Some(_), Some(text)) => before.map(|before| before.size_bytes + text.len() as u64),
+    };
+    let now_bytes = now.size_bytes + body.len() as u64;
     if text.as_ref() == Some(&body) {
         return Ok(Some(now));
     }
@@ -124,13 +132,37 @@ pub fn update(
         metadata: metadata.unwrap_or_default(),
     };
     match store.put(&key, Body::Text(body), options) {
-        Ok(_) => Ok(Some(now)),
+        Ok(_) => {
+            grow(store, chat, before_bytes, now_bytes, problems);
+            Ok(Some(now))
+        }
         Err(error) if error.is_unsure() => {
             let mut error = error.about(&key);
             error.code = ErrorCode::Conflict;
             Err(error)
         }
         Err(error) => Err(error.about(&key)),
+    }
+}
+
+/// Tell the user's document. What it has to be told comes out of one write of the document here, so that of all who
+/// count one tells it; who stops before that, or meets trouble, leaves it to the next count.
+fn grow(
+    store: &Metered<'_>,
+    chat: &Chat,
+    before_bytes: Option<u64>,
+    now_bytes: u64,
+    problems: &mut Vec<Problem>,
+) {
+    let by_bytes =
+        before_bytes.and_then(|before_bytes| now_bytes.checked_signed_diff(before_bytes));
+    let grown = tenants::grow(store, &chat.user, by_bytes.unwrap_or_default());
+    if let Err(error) = grown
+        && error.code != ErrorCode::Unavailable
+    {
+        let key = error.key.clone().unwrap_or_default();
+        let message = format!("the user's figure was not updated: {error}");
+        problems.push(Problem::new(ProblemKind::Skipped, key, message));
     }
 }
 

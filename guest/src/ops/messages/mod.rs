@@ -14,6 +14,7 @@ use crate::layout::log::LogKeys;
 use crate::layout::moltbot::{Place, SessionKey, UserId};
 use crate::protocol::log::Log;
 use crate::store::Metered;
+use crate::transform::tier::Tier;
 use crate::types::{Cost, Home, Problem, Result};
 
 pub use append::append;
@@ -26,6 +27,8 @@ pub struct AppendRequest {
     pub home: Home,
     pub session_key: String,
     pub messages: Vec<String>,
+    #[serde(default)]
+    pub tier: Option<Tier>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,6 +48,10 @@ pub struct HistoryRequest {
     pub limit: Option<u32>,
     #[serde(default)]
     pub before: Option<String>,
+    #[serde(default)]
+    pub tier: Option<Tier>,
+    #[serde(default)]
+    pub now_ms: Option<u64>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -62,6 +69,7 @@ pub struct HistoryAnswer {
     pub limit: u32,
     pub ended_early: bool,
     pub skipped: u32,
+    pub withheld: u32,
     pub problems: Vec<Problem>,
     pub cost: Cost,
 }
