@@ -12,5 +12,6 @@ mod moment;
 mod presence;
 mod problems;
 pub mod prompt;
+pub mod retention;
 pub mod sessions;
 pub mod skills;
