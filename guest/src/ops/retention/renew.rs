@@ -128,7 +128,8 @@ fn begin(
         (RESTORING, _) => {
             let deletion = place_of(user, held)?;
             let is_active = meta.subscription == Some(Subscription::Active);
-            let text = match wish == Wish::Renew && !is_active {
+            // A repeat of an earlier renewal helps, and says nothing about the subscription of today.
+            let text = match wish == Wish::Renew && !is_active && !held.is_repeat {
                 true => renewed(&held.text)?,
                 false => held.text.clone(),
             };
