@@ -74,12 +74,12 @@ fn begin(
     let over = |step, why: String| {
         Verdict::Leave(Stage::Over(Box::new(StepAnswer {
             to: meta.to.clone(),
-            repeat: held.is_repeat,
+            repeat: held.is_repeat && step == Step::Done,
             ..settled(step, meta.state(), why, store)
         })))
     };
     let state = meta.state();
-    if state == DELETED {
+    if state == DELETED && decision.action != Action::Attend {
         return Ok(over(Step::Done, decision.why));
     }
     if decision.action != Action::SoftDelete {

@@ -9,7 +9,7 @@ use crate::format::user_meta::{
     ACTIVE, COPYING, CREATING, DELETED, EMPTYING, PURGED, PURGING, RESTORING, Subscription,
     expiring_at, in_state, leased, renewed,
 };
-use crate::layout::moltbot::{DeletionTime, UserId, meta_key};
+use crate::layout::moltbot::{DeletionTime, UserId, deleted_to, meta_key};
 use crate::limits::NOW_MS_MAX;
 use crate::protocol::request::RequestId;
 use crate::store::{Metered, Store};
@@ -54,13 +54,10 @@ fn run(store: &dyn Store, request: &StepRequest, wish: Wish) -> Result<StepAnswe
             let moving = prefixes.moving(&store, &budget);
             let after = came.and_then(|came| came.after(&deletion, Word::Back));
             let done = moving.bring_back(after, &prefixes.beside)?;
-            worked(
-                done,
-                RESTORING,
-                &deletion,
-                (Word::Back, Word::BroughtBack),
-                &store,
-            )
+            let words = (Word::Back, Word::BroughtBack);
+            let mut answer = worked(done, RESTORING, &deletion, words, &store);
+            answer.to = Some(deleted_to(&user, &deletion));
+            answer
         }
     };
     answer.cost = store.cost();
@@ -79,14 +76,15 @@ fn begin(
     let meta = &held.meta;
     check_faults(user, meta)?;
     let state = meta.state();
+    let is_repeat = held.is_repeat && state != RESTORING;
     let over = |step, state: &str, why: &str| {
         Stage::Over(Box::new(StepAnswer {
             to: meta.to.clone(),
-            repeat: held.is_repeat,
+            repeat: is_repeat,
             ..settled(step, state, why, store)
         }))
     };
-    if held.is_repeat && state != RESTORING {
+    if is_repeat {
         return Ok(Verdict::Leave(over(Step::Done, state, "was done before")));
     }
     match (state, wish) {

@@ -36,7 +36,8 @@ impl Moving<'_> {
     fn bring_batch(&self, mut names: Vec<String>, beside: &str, done: &mut Done) -> Result<bool> {
         for _ in 0..=MOVING_ROUNDS_MAX {
             let mut missing = Vec::new();
-            for pair in self.look(names)? {
+            let mut refused = Vec::new();
+            for pair in self.look(names, &mut refused)? {
                 let Some(copy) = pair.copy else {
                     return Err(gone(&format!("{}{}", self.copies, pair.name)));
                 };
@@ -49,6 +50,9 @@ impl Moving<'_> {
                         done.count([&copy]);
                     }
                 }
+            }
+            if let Some(problem) = refused.pop() {
+                return Err(Error::invalid(problem.message).at(problem.key));
             }
             if missing.is_empty() {
                 return Ok(true);

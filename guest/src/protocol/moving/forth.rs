@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 
 use super::{
     BYTES, Done, End, Moving, Pair, VERSION, behind, differs, is_copy_of, is_refused, own_metadata,
-    refused,
 };
 use crate::limits::{CONCAT_CONDITION_BYTES_MAX, MOVING_ROUNDS_MAX};
-use crate::store::{Condition, PutOptions, Source, Stat, StoreErrorCode};
-use crate::types::{Problem, Result};
+use crate::store::{Condition, PutOptions, Source, Stat};
+use crate::types::{Problem, ProblemKind, Result};
 
 /// What came of a batch.
 #[derive(Default)]
@@ -111,7 +110,7 @@ impl Moving<'_> {
         for round in 1.. {
             let mut missing = Vec::new();
             settled.copied.clear();
-            for Pair { name, live, copy } in self.look(names)? {
+            for Pair { name, live, copy } in self.look(names, &mut settled.problems)? {
                 let Some(live) = live else {
                     // Gone by other means: nothing to do.
                     continue;
@@ -167,7 +166,7 @@ impl Moving<'_> {
 
     /// Those that still have a copy of what they are.
     fn still_copied(&self, names: Vec<String>) -> Result<Vec<(String, Stat)>> {
-        let pairs = self.look(names)?.into_iter();
+        let pairs = self.look(names, &mut Vec::new())?.into_iter();
         let copied = pairs.filter_map(|pair| {
             let (live, copy) = (pair.live?, pair.copy?);
             is_copy_of(&copy, &live).then_some((pair.name, live))
@@ -193,7 +192,7 @@ impl Moving<'_> {
                 "changed after it was copied, and over {CONCAT_CONDITION_BYTES_MAX} bytes no store replaces a copy \
                  safely; `renew` and `end` begin anew"
             );
-            return Ok(Err(refused(from, message)));
+            return Ok(Err(Problem::new(ProblemKind::Unreadable, from, message)));
         }
         let mut metadata = own_metadata(live);
         metadata.push((VERSION.to_owned(), live.version.clone()));
@@ -213,17 +212,7 @@ impl Moving<'_> {
         match self.store.concat(vec![source], &to, options) {
             Ok(_) => Ok(Ok(true)),
             Err(error) if error.is_unsure() => Ok(Ok(false)),
-            Err(error) if is_refused(&error) => {
-                let code = match error.code {
-                    StoreErrorCode::TooLarge => "over a limit of the store",
-                    _ => "the store refuses it",
-                };
-                let message = format!(
-                    "cannot be copied to {to}, {code}: {}; the user stays whole",
-                    error.message
-                );
-                Ok(Err(refused(from, message)))
-            }
+            Err(error) if is_refused(&error) => Ok(Err(self.refused(name, &error))),
             Err(error) => Err(error.about(&to)),
         }
     }

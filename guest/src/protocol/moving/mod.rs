@@ -92,8 +92,8 @@ impl Budget {
         (fit > 0).then_some(fit.min(most))
     }
 
-    /// Whether so much more may be copied in this call; the first always.
-    fn takes(&self, bytes: u64) -> bool {
+    /// Whether so much more may be copied in this call, which is then counted; the first always.
+    pub fn takes(&self, bytes: u64) -> bool {
         let copied = self.copied_bytes.get();
         let sum = copied.saturating_add(bytes);
         let takes = copied == 0 || sum <= RETENTION_COPIED_BYTES_MAX;
@@ -114,8 +114,9 @@ impl Done {
 }
 
 impl Moving<'_> {
-    /// What the objects of these names are at both places, in one wave.
-    fn look(&self, names: Vec<String>) -> Result<Vec<Pair>> {
+    /// What the objects of these names are at both places, in one wave. One whose copy the store cannot have, such as
+    /// for the length of its key, is told among `refused` and left out.
+    fn look(&self, names: Vec<String>, refused: &mut Vec<Problem>) -> Result<Vec<Pair>> {
         let head = |prefix: &str, name: &String| Request::Head(format!("{prefix}{name}"));
         let wave = names
             .iter()
@@ -124,15 +125,33 @@ impl Moving<'_> {
         let mut answers = self.store.read(wave)?.into_iter();
         let mut pairs = Vec::with_capacity(names.len());
         for name in names {
-            let mut next = |prefix: &str| match answers.next() {
+            let mut next = || match answers.next() {
                 Some(Ok(Answer::Head(stat))) => Ok(stat),
-                Some(Err(error)) => Err(error.about(&format!("{prefix}{name}"))),
+                Some(Err(error)) => Err(error),
                 _ => Ok(None),
             };
-            let (live, copy) = (next(self.home)?, next(self.copies)?);
-            pairs.push(Pair { name, live, copy });
+            let (live, copy) = (next(), next());
+            let live = live.map_err(|error| error.about(&format!("{}{name}", self.home)))?;
+            match copy {
+                Ok(copy) => pairs.push(Pair { name, live, copy }),
+                Err(error) if is_refused(&error) => refused.push(self.refused(&name, &error)),
+                Err(error) => return Err(error.about(&format!("{}{name}", self.copies))),
+            }
         }
         Ok(pairs)
+    }
+
+    /// What the store says of a copy that it will never have.
+    fn refused(&self, name: &str, error: &StoreError) -> Problem {
+        let message = format!(
+            "cannot be copied to {}{name}: {}; its user stays whole",
+            self.copies, error.message
+        );
+        Problem::new(
+            ProblemKind::Unreadable,
+            format!("{}{name}", self.home),
+            message,
+        )
     }
 
     /// The names of the next objects below a prefix, and whether more follow.
@@ -193,10 +212,6 @@ fn own_metadata(stat: &Stat) -> Vec<(String, String)> {
 fn is_refused(error: &StoreError) -> bool {
     use StoreErrorCode::{Denied, Invalid, TooLarge, Unsupported};
     matches!(error.code, Denied | Invalid | TooLarge | Unsupported)
-}
-
-fn refused(key: String, message: String) -> Problem {
-    Problem::new(ProblemKind::Unreadable, key, message)
 }
 
 /// Whether nothing lies below a prefix but the one key that stays there.

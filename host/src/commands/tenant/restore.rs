@@ -76,7 +76,6 @@ async fn bring_back(
         bar: &bar,
         function,
         waits: true,
-        now_ms: None,
     };
     let settled = tokio::select! {
         settled = steps.run(request) => settled,

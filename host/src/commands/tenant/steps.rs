@@ -49,8 +49,6 @@ pub struct Steps<'a> {
     pub function: &'static str,
     /// Whether to wait for a lease of another.
     pub waits: bool,
-    /// The moment that decides; the system's clock where there is none.
-    pub now_ms: Option<u64>,
 }
 
 impl Steps<'_> {
@@ -59,7 +57,7 @@ impl Steps<'_> {
         let mut settled = Settled::default();
         let mut tries = 0;
         loop {
-            request["now-ms"] = json!(self.now_ms()?);
+            request["now-ms"] = json!(now_ms()?);
             let arguments = json!({ "request": request });
             let answer = match self
                 .caller
@@ -95,10 +93,6 @@ impl Steps<'_> {
             let Settled { state, objects, .. } = &settled;
             self.bar.set_message(format!("{state}, {objects} objects"));
         }
-    }
-
-    fn now_ms(&self) -> anyhow::Result<u64> {
-        self.now_ms.map_or_else(now_ms, Ok)
     }
 }
 

@@ -238,7 +238,6 @@ impl Sweep {
             bar,
             function: user.function().unwrap_or("apply"),
             waits: false,
-            now_ms: None,
         };
         let request = json!({
             "home": user.home,
