@@ -1,6 +1,8 @@
 //! Back: copy what was moved to where it was, if nothing lies there. What does lie there stays, and where it is
 //! something else the copy goes beside it, so that neither is lost.
 
+use std::collections::BTreeMap;
+
 use super::{Done, End, Moving, VERSION, behind, differs, is_refused, own_metadata};
 use crate::limits::{MOVING_COMPARED_BYTES_MAX, MOVING_ROUNDS_MAX};
 use crate::store::{
@@ -34,6 +36,8 @@ impl Moving<'_> {
 
     /// Whether all of these are back.
     fn bring_batch(&self, mut names: Vec<String>, beside: &str, done: &mut Done) -> Result<bool> {
+        // Versions that the store said it has made.
+        let mut made: BTreeMap<String, String> = BTreeMap::new();
         for _ in 0..=MOVING_ROUNDS_MAX {
             let mut missing = Vec::new();
             let mut refused = Vec::new();
@@ -44,7 +48,9 @@ impl Moving<'_> {
                 match pair.live {
                     None => missing.push((pair.name, copy)),
                     Some(live) => {
-                        if !self.is_same(&pair.name, &live, &copy)? {
+                        let is_ours = made.get(&pair.name) == Some(&live.version)
+                            && live.size_bytes == copy.size_bytes;
+                        if !is_ours && !self.is_same(&pair.name, &live, &copy)? {
                             self.put_beside(&pair.name, &copy, beside, &mut done.problems)?;
                         }
                         done.count([&copy]);
@@ -63,15 +69,18 @@ impl Moving<'_> {
                     return Ok(false);
                 }
                 // Whatever comes of it, the next look tells.
-                self.copy_back(&name, &copy, &format!("{}{name}", self.home))?;
+                let to = format!("{}{name}", self.home);
+                if let Some(version) = self.copy_back(&name, &copy, &to)? {
+                    made.insert(name.clone(), version);
+                }
                 names.push(name);
             }
         }
         Ok(false)
     }
 
-    /// Copy to a key if nothing lies there; whether it was done.
-    fn copy_back(&self, name: &str, copy: &Stat, to: &str) -> Result<bool> {
+    /// Copy to a key if nothing lies there, and answer its version; none where something was in the way.
+    fn copy_back(&self, name: &str, copy: &Stat, to: &str) -> Result<Option<String>> {
         let from = format!("{}{name}", self.copies);
         let options = PutOptions {
             condition: Condition::IfAbsent,
@@ -83,8 +92,8 @@ impl Moving<'_> {
             if_match: Some(copy.version.clone()),
         };
         match self.store.concat(vec![source], to, options) {
-            Ok(_) => Ok(true),
-            Err(error) if error.is_unsure() => Ok(false),
+            Ok(version) => Ok(Some(version)),
+            Err(error) if error.is_unsure() => Ok(None),
             Err(error) if is_refused(&error) => {
                 let mut error = error.about(to);
                 error.message =
@@ -104,7 +113,7 @@ impl Moving<'_> {
         problems: &mut Vec<Problem>,
     ) -> Result<()> {
         let to = format!("{beside}{name}");
-        if !self.copy_back(name, copy, &to)? {
+        if self.copy_back(name, copy, &to)?.is_none() {
             let there = self.store.head(&to)?;
             if there.is_none_or(|there| there.size_bytes != copy.size_bytes) {
                 return Err(differs(&to));
