@@ -31,8 +31,9 @@ fn the_component_exports_what_the_contract_says() {
 /// compaction and media added 651 kB: the log in both its forms, gzip both ways, the JSON of messages,
 /// states and records, and the conversions of eighteen functions. Sessions that a host keeps itself added 43 kB:
 /// pages, and the log that is extended by compare-and-swap. Memory of hi-boss added 101 kB: its snapshot, tables
-/// of secrets, and the conversions of six functions. Chat logs of moltbot added 87 kB.
+/// of secrets, and the conversions of six functions. Chat logs of moltbot added 87 kB. Its
+/// retention added 122 kB: moves there and back, the states of a user, and the conversions of six functions.
 #[test]
 fn the_component_is_small() {
-    assert!(COMPONENT.len() < 1_860_000, "{} bytes", COMPONENT.len());
+    assert!(COMPONENT.len() < 1_985_000, "{} bytes", COMPONENT.len());
 }

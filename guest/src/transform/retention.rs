@@ -157,7 +157,7 @@ fn is_active(meta: &UserMeta) -> bool {
 fn lost_place() -> Decision {
     attend(
         None,
-        "`to` does not name a place below the user's in deleted/; correct meta.json by hand",
+        "`to` does not name a place of the user's deleted data; correct meta.json by hand",
     )
 }
 

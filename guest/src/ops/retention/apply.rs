@@ -180,7 +180,7 @@ fn next_deletion(
     let text = utc::print_compact(rules.now_ms.max(after_ms)).unwrap_or_default();
     DeletionTime::parse(&text).map_err(|_| {
         Error::invalid(format!(
-            "user {user} has a copy of the year 9999 in deleted/: there is no later name"
+            "user {user} has a deleted copy of the year 9999: there is no later name"
         ))
     })
 }

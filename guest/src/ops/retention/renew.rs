@@ -105,7 +105,7 @@ fn begin(
         }
         (COPYING | EMPTYING, Wish::Restore) => Err(refused(
             user,
-            "is being moved to deleted/ at this time: `renew` ends that, or restore it once it is deleted",
+            "is being deleted at this time: `renew` ends that, or restore it once it is deleted",
         )),
         (EMPTYING | DELETED, _) => {
             let deletion = place_of(user, held)?;
@@ -180,7 +180,7 @@ fn wait(store: &Metered<'_>, held: &Held, left_ms: u64) -> Stage {
 fn place_of(user: &UserId, held: &Held) -> Result<DeletionTime> {
     named_deletion(user, &held.meta).ok_or_else(|| {
         Error::invalid(format!(
-            "meta.json of user {user} does not say where in deleted/ its data lie: correct `to` by hand"
+            "meta.json of user {user} does not say where its deleted data lie: correct `to` by hand"
         ))
         .at(meta_key(user))
     })
