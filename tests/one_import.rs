@@ -32,8 +32,9 @@ fn the_component_exports_what_the_contract_says() {
 /// states and records, and the conversions of eighteen functions. Sessions that a host keeps itself added 43 kB:
 /// pages, and the log that is extended by compare-and-swap. Memory of hi-boss added 101 kB: its snapshot, tables
 /// of secrets, and the conversions of six functions. Chat logs of moltbot added 87 kB. Users of moltbot added 95 kB:
-/// starting, touching and counting them, tiers, and the conversions of six functions.
+/// starting, touching and counting them, tiers, and the conversions of six functions. Their
+/// retention added 122 kB: moves there and back, the states of a user, and the conversions of six functions.
 #[test]
 fn the_component_is_small() {
-    assert!(COMPONENT.len() < 1_960_000, "{} bytes", COMPONENT.len());
+    assert!(COMPONENT.len() < 2_120_000, "{} bytes", COMPONENT.len());
 }

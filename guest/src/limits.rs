@@ -10,6 +10,8 @@ pub const WAVE_BYTES_MAX: u64 = 16 << 20;
 pub const DELETE_KEYS_MAX: usize = 1_000;
 /// Keys in one list page.
 pub const LIST_PAGE_MAX: u32 = 1_000;
+/// Above this size of its result a concat takes only `if-absent` (wit/store/blobs.wit).
+pub const CONCAT_CONDITION_BYTES_MAX: u64 = 64 << 20;
 
 pub const KEY_BYTES_MAX: usize = 1_024;
 pub const SEGMENT_BYTES_MAX: usize = 255;
@@ -215,6 +217,28 @@ pub const TENANT_PROBLEMS_MAX: usize = 256;
 pub const HISTORY_DAYS_MAX: u32 = 36_525;
 /// So many messages in a row that are older than a tier's days end a history.
 pub const WITHHELD_MESSAGES_MAX: usize = 100;
+/// meta.json of a user; a sweep reads so much of each.
+pub const USER_META_BYTES_MAX: u64 = 64 << 10;
+/// Days that the data of an ended subscription stay, and that its copies stay after that, unless the caller says
+/// otherwise; and at most, a century.
+pub const RETENTION_DAYS_DEFAULT: u32 = 90;
+pub const GRACE_DAYS_DEFAULT: u32 = 30;
+pub const RETENTION_DAYS_MAX: u32 = 36_525;
+/// How long a user belongs to the sweep that claimed it. A call lasts 60 seconds at most, and a host gives a delete
+/// up after 30: so clocks of hosts may differ by 30 seconds.
+pub const RETENTION_LEASE_MS: u64 = 120_000;
+/// Store requests that one call about one user makes, about; by default, at least and at most.
+pub const RETENTION_REQUESTS_DEFAULT: u32 = 400;
+pub const RETENTION_REQUESTS_MIN: u32 = 16;
+pub const RETENTION_REQUESTS_MAX: u32 = 10_000;
+/// Bytes that one such call copies, unless a single object is larger; the store copies them, in its own time.
+pub const RETENTION_COPIED_BYTES_MAX: u64 = 1 << 30;
+/// Objects that are looked at together, each at both its places.
+pub const MOVING_BATCH_OBJECTS: usize = WAVE_REQUESTS_MAX / 2;
+/// How often an object that changes while it is copied is copied again before the next call does.
+pub const MOVING_ROUNDS_MAX: usize = 4;
+/// Two objects up to this size are compared byte by byte where their versions do not tell.
+pub const MOVING_COMPARED_BYTES_MAX: u64 = 1 << 20;
 /// Bytes of the id that a message of a chat log carries.
 pub const MESSAGE_ID_BYTES_MAX: usize = 256;
 /// Reads of the log for one page of a chat history, where lines in it are no messages.

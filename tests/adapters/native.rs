@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use haversack_core::ops::{
-    compaction, documents, files, layout, media, memory, messages, prompt, sessions, skills,
-    tenants, threads,
+    compaction, documents, files, layout, media, memory, messages, prompt, retention, sessions,
+    skills, tenants, threads,
 };
 use haversack_core::store::Store;
 use haversack_core::types;
@@ -147,6 +147,12 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
         "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),
+        "retention.end" => settled(retention::end(store, &a.take("request")?)),
+        "retention.plan" => settled(retention::plan(store, &a.take("request")?)),
+        "retention.apply" => settled(retention::apply(store, &a.take("request")?)),
+        "retention.purge" => settled(retention::purge(store, &a.take("request")?)),
+        "retention.renew" => settled(retention::renew(store, &a.take("request")?)),
+        "retention.restore" => settled(retention::restore(store, &a.take("request")?)),
         "sessions.append" => settled(sessions::append(store, &a.take("request")?)),
         "sessions.mirror" => settled(sessions::mirror(store, &a.take("request")?)),
         "sessions.history" => settled(sessions::history(store, &a.take("request")?)),

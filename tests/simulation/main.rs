@@ -39,6 +39,8 @@ use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
 use crate::scenarios::messages::Chats;
 use crate::scenarios::mirror::{self, Mirrors};
+use crate::scenarios::retention::Retention;
+use crate::scenarios::retention_reader;
 use crate::scenarios::sessions::Sessions;
 use crate::scenarios::space::{self, Space};
 use crate::scenarios::tenants::{self, Tenants};
@@ -123,6 +125,7 @@ fn main() -> ExitCode {
     chats(&mut simulation);
     threads(&mut simulation);
     users(&mut simulation);
+    retentions(&mut simulation);
     simulation.finish()
 }
 
@@ -195,6 +198,39 @@ fn users(simulation: &mut Simulation) {
     }
     let broken = Breakage::Unconditional(tenants::is_meta);
     simulation.planted(UNCONDITIONAL, Tenants { purged: false }, broken);
+}
+
+fn retentions(simulation: &mut Simulation) {
+    let bucket = Retention {
+        name: "retention",
+        appends: false,
+        is_deleted: false,
+        budget: 24,
+    };
+    simulation.correct(bucket);
+    simulation.correct(Retention {
+        name: "retention-file",
+        appends: true,
+        budget: 16,
+        ..bucket
+    });
+    let deleted = Retention {
+        name: "retention-deleted",
+        is_deleted: true,
+        ..bucket
+    };
+    simulation.correct(deleted);
+    let unconditional = Breakage::Unconditional(retention_reader::is_meta);
+    simulation.planted(UNCONDITIONAL, bucket, unconditional);
+    let deletes_first = Breakage::DeletesBefore {
+        sources: retention_reader::is_live,
+        target: retention_reader::is_copy,
+    };
+    simulation.planted("delete before copy", bucket, deletes_first);
+    let blind = Breakage::SeesOnce(retention_reader::is_live);
+    simulation.planted("delete without the second look", bucket, blind);
+    let heedless = Breakage::Misreads(retention_reader::is_meta, retention_reader::without_lease);
+    simulation.planted("the lease is not checked", bucket, heedless);
 }
 
 fn archives(simulation: &mut Simulation) {

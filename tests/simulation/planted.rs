@@ -2,6 +2,7 @@
 //! of a wrong one, and the simulation has to notice. Knows keys only through what it is given.
 
 use std::cell::RefCell;
+use std::collections::BTreeMap;
 
 use haversack_core::store::{
     Answer, Body, Condition, GetRequest, PutOptions, Request, Source, Store, StoreErrorCode,
@@ -23,6 +24,10 @@ pub enum Breakage {
     DeletesBefore { sources: Keys, target: Keys },
     /// New objects get the first free name instead of one of their own.
     ReusesNames(fn(&str, u32) -> Option<String>),
+    /// What a look at one of these keys has found, every later look finds.
+    SeesOnce(Keys),
+    /// The text of these objects is read as another.
+    Misreads(Keys, fn(&str) -> String),
     /// The client takes a lost answer for a failure, and comes again under another request id.
     LostIsFailure,
 }
@@ -68,12 +73,13 @@ impl<S: Scenario> Scenario for Planted<S> {
         &self,
         store: &dyn Store,
         operation: &S::Operation,
-        client: Client,
+        client: Client<'_>,
     ) -> Outcome<S::Answer> {
         let broken = Broken {
             inner: store,
             breakage: self.breakage,
             read: RefCell::default(),
+            seen: RefCell::default(),
         };
         match self.breakage {
             Breakage::LostIsFailure if client.attempt > 0 => {
@@ -112,6 +118,8 @@ struct Broken<'a> {
     breakage: Breakage,
     /// Sources that the attempt has read so far.
     read: RefCell<Vec<String>>,
+    /// What looks have found so far.
+    seen: RefCell<BTreeMap<String, Answer>>,
 }
 
 impl Broken<'_> {
@@ -126,6 +134,26 @@ impl Broken<'_> {
                 }
             }
             _ => {}
+        }
+    }
+
+    /// What the operation makes of an answer.
+    fn believed(&self, request: &Request, answer: Answer) -> Answer {
+        match (self.breakage, request, answer) {
+            (Breakage::SeesOnce(keys), Request::Head(key), answer) if keys(key) => {
+                let mut seen = self.seen.borrow_mut();
+                seen.entry(key.clone()).or_insert(answer).clone()
+            }
+            (
+                Breakage::Misreads(keys, misread),
+                Request::Get(get),
+                Answer::Blob(Some(mut blob)),
+            ) if keys(&get.key) => {
+                let text = String::from_utf8_lossy(blob.body.as_bytes());
+                blob.body = Body::Text(misread(&text));
+                Answer::Blob(Some(blob))
+            }
+            (_, _, answer) => answer,
         }
     }
 
@@ -161,7 +189,11 @@ impl Store for Broken<'_> {
                 self.read.borrow_mut().push(key.clone());
             }
         }
-        self.inner.read(wave)
+        let answers = self.inner.read(wave.clone()).into_iter().zip(wave);
+        let believed = |(answer, request): (StoreResult<Answer>, Request)| {
+            answer.map(|answer| self.believed(&request, answer))
+        };
+        answers.map(believed).collect()
     }
 
     fn put(&self, key: &str, body: Body, mut options: PutOptions) -> StoreResult<String> {

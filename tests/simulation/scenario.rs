@@ -8,13 +8,22 @@ use haversack_core::types::{Error, ErrorCode};
 use haversack_host::store::MemoryStore;
 use haversack_host::store::faulty::Random;
 
+/// The time of one attempt, for clients that make several calls in it.
+pub trait Time {
+    /// A call begins, and the host ends it in its time; answers what the client's clock says.
+    fn begin_call(&self) -> u64;
+    /// The client waits before its next call.
+    fn wait(&self, for_ms: u64);
+}
+
 /// What the client of one attempt knows.
-#[derive(Clone, Copy, Debug)]
-pub struct Client {
+#[derive(Clone, Copy)]
+pub struct Client<'a> {
     /// What its clock said when it made the operation; the same in every attempt, as a message's time is.
     pub made_ms: u64,
     /// How many answers it has heard that were no acknowledgement. Every attempt has the same request id.
     pub attempt: u32,
+    pub time: &'a dyn Time,
 }
 
 /// How one attempt ended.
@@ -82,7 +91,7 @@ pub trait Scenario: Send + Sync + 'static {
         &self,
         store: &dyn Store,
         operation: &Self::Operation,
-        client: Client,
+        client: Client<'_>,
     ) -> Outcome<Self::Answer>;
     /// The operation under another request id, as a client makes it that takes a lost answer for a failure.
     fn renamed(&self, operation: &Self::Operation, _attempt: u32) -> Self::Operation {

@@ -2,6 +2,7 @@
 //! that looks after every change. Answers what happened and what was wrong with it.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -11,7 +12,7 @@ use haversack_host::store::{BlobStore, MemoryStore};
 
 use crate::bridge::{Bridge, Stopped, block_on};
 use crate::order::{Event, unexplained};
-use crate::scenario::{Client, Outcome, Scenario};
+use crate::scenario::{Client, Outcome, Scenario, Time};
 use crate::schedule::{Schedule, Trouble};
 
 /// The time at which runs begin.
@@ -22,6 +23,11 @@ const TRIES_MAX: u32 = 40;
 const REPEATED_AFTER_MS: u64 = 3_600_000;
 /// What a client waits before it tries again: longer than R2's rule asks.
 const RETRY_MS: u64 = 1_100;
+
+/// A host ends a call after so long.
+const CALL_DEADLINE_MS: u64 = 60_000;
+/// Leases hold where the clocks of hosts differ by no more.
+const CLOCKS_DIFFER_MS: u64 = 30_000;
 
 /// How a run went.
 pub struct Played {
@@ -69,7 +75,7 @@ impl<S: Scenario> Stage<S> {
     }
 
     /// One attempt, whose answer is noted.
-    fn attempt(&self, store: &Bridge, operation: &S::Operation, client: Client) -> Attempt<S> {
+    fn attempt(&self, store: &Bridge, operation: &S::Operation, client: Client<'_>) -> Attempt<S> {
         let ran = AssertUnwindSafe(|| self.scenario.run(store, operation, client));
         match catch_unwind(ran) {
             Ok(Outcome::Done(answer)) => Attempt::Done(answer),
@@ -78,6 +84,35 @@ impl<S: Scenario> Stage<S> {
             Err(payload) if payload.is::<Stopped>() => Attempt::Stopped,
             Err(panic) => Attempt::Wrong(format!("{operation:?} panics: {}", said(&*panic))),
         }
+    }
+}
+
+/// Time as the calls of a run make it pass.
+struct RunTime<'a> {
+    run: &'a Run,
+    store: &'a FaultyStore,
+}
+
+impl Time for RunTime<'_> {
+    fn begin_call(&self) -> u64 {
+        self.store.begin_call(CALL_DEADLINE_MS, CLOCKS_DIFFER_MS)
+    }
+
+    fn wait(&self, for_ms: u64) {
+        self.run.wait(for_ms);
+    }
+}
+
+/// Time after all callers: it passes where somebody waits.
+struct LateTime(Cell<u64>);
+
+impl Time for LateTime {
+    fn begin_call(&self) -> u64 {
+        self.0.get()
+    }
+
+    fn wait(&self, for_ms: u64) {
+        self.0.set(self.0.get() + for_ms);
     }
 }
 
@@ -166,7 +201,12 @@ fn call_all<S: Scenario>(
         let bridge = Bridge::of(&store);
         let mut attempt = 0;
         for _ in 0..TRIES_MAX {
-            let client = Client { made_ms, attempt };
+            let time = RunTime { run, store: &store };
+            let client = Client {
+                made_ms,
+                attempt,
+                time: &time,
+            };
             match stage.attempt(&bridge, operation, client) {
                 Attempt::Done(answer) => {
                     run.note(|| format!("caller {caller} hears {answer:?}"));
@@ -204,6 +244,7 @@ fn finish<S: Scenario>(
     let store = Bridge::plain(&*stage.inner);
     let abandoned = std::mem::take(&mut stage.lock().abandoned);
     let made = operations.len();
+    let time = LateTime(Cell::new(START_MS + REPEATED_AFTER_MS));
     for index in 0..made {
         let left = abandoned.contains(&index);
         if !left && !repeats {
@@ -221,6 +262,7 @@ fn finish<S: Scenario>(
         let client = Client {
             made_ms: START_MS + REPEATED_AFTER_MS,
             attempt: 0,
+            time: &time,
         };
         match stage.attempt(&store, &operation, client) {
             Attempt::Done(answer) => {

@@ -10,6 +10,7 @@ mod media;
 mod memory;
 mod messages;
 mod prompt;
+mod retention;
 mod sessions;
 mod skills;
 mod store;

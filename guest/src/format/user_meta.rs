@@ -1,6 +1,8 @@
 //! meta.json of a moltbot user: who it is, and the subscription that decides how long the data stays. Changed one
 //! member at a time, every other byte stays. Knows no store and no key.
 
+mod retention;
+
 use serde_json::{Value, json};
 
 use super::json_member::{find, parse, set_member};
@@ -27,8 +29,13 @@ pub struct UserMeta {
     /// Ours: how far something is that takes several writes; none and `active` mean nothing is. JSON where it is no
     /// text.
     pub state: Option<String>,
-    /// Ours: until when whoever does it has it alone.
+    /// Ours: where the copies lie that the last sweep made, `deleted/{user}/{when}`.
+    pub to: Option<String>,
+    /// Ours: until when the user belongs to the sweep that claimed it, and which that is.
     pub lease_until_ms: Option<u64>,
+    pub sweep_id: Option<String>,
+    /// Ours: when nobody needs the copies any more.
+    pub purge_after_ms: Option<u64>,
     /// Members that are there and not as they should be, for people.
     pub faults: Vec<String>,
 }
@@ -38,7 +45,17 @@ pub const CREATING: &str = "creating";
 /// Nothing is under way.
 pub const ACTIVE: &str = "active";
 
+pub use retention::{
+    COPYING, Claim, DELETED, EMPTYING, PURGED, PURGING, RESTORING, claimed, cleared, ended,
+    expiring_at, in_state, leased, purged, renewed,
+};
+
 impl UserMeta {
+    /// Where the user stands: `active` where nothing is said.
+    pub fn state(&self) -> &str {
+        self.state.as_deref().unwrap_or(ACTIVE)
+    }
+
     /// `invalid` for what is no JSON object.
     pub fn parse(text: &str) -> Result<Self> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -87,8 +104,11 @@ impl UserMeta {
             state: member("state", "text", &|_| true)
                 .filter(|value| !value.is_null())
                 .map(|value| text_of(value.clone()).unwrap_or_else(|| value.to_string())),
-            lease_until_ms: member("lease-until-ms", "a number", &Value::is_u64)
+            to: member("to", "text", &Value::is_string).and_then(text_of),
+            lease_until_ms: member("lease-until-ms", "milliseconds", &Value::is_u64)
                 .and_then(|value| value.as_u64()),
+            sweep_id: member("sweep-id", "text", &Value::is_string).and_then(text_of),
+            purge_after_ms: member("purge-after", moment, &is_moment).and_then(ms_of),
             faults,
         })
     }

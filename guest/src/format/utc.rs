@@ -21,6 +21,21 @@ pub fn print(moment_ms: u64) -> Option<String> {
     ))
 }
 
+/// A moment as names have it, `20260129T230000Z`; none after the year 9999.
+pub fn print_compact(moment_ms: u64) -> Option<String> {
+    let text = print(moment_ms)?;
+    Some(text.replace(['-', ':'], ""))
+}
+
+/// Milliseconds since 1970 of what [`print_compact`] printed; none for anything else, and before 1970.
+pub fn parse_compact(text: &str) -> Option<u64> {
+    let part = |from: usize, to: usize| text.get(from..to);
+    let date = format!("{}-{}-{}", part(0, 4)?, part(4, 6)?, part(6, 8)?);
+    let clock = format!("{}:{}:{}", part(9, 11)?, part(11, 13)?, part(13, 15)?);
+    let moment_ms = parse(&format!("{date}T{clock}Z"))?;
+    Some(moment_ms).filter(|ms| print_compact(*ms).as_deref() == Some(text))
+}
+
 /// Milliseconds since 1970 of a moment of RFC 3339; none for anything else, and for moments before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     let (date, time) = text.split_at_checked(10)?;
@@ -126,6 +141,17 @@ mod tests {
             assert_eq!(parse(text), None, "{text}");
         }
         assert_eq!(print(crate::limits::NOW_MS_MAX + 1), None);
+        assert_eq!(parse_compact("20260129T230000Z"), Some(1_769_727_600_000));
+        for text in [
+            "",
+            "20260129T230000",
+            "20260129t230000Z",
+            "20260230T230000Z",
+            "20260129T230000Zx",
+            "2026é129T230000Z",
+        ] {
+            assert_eq!(parse_compact(text), None, "{text}");
+        }
     }
 
     proptest! {
@@ -133,6 +159,9 @@ mod tests {
         fn what_is_printed_is_read(seconds in 0_u64..=253_402_300_799) {
             let text = print(seconds * 1_000 + 999).unwrap();
             prop_assert_eq!(parse(&text), Some(seconds * 1_000));
+            let compact = print_compact(seconds * 1_000).unwrap();
+            prop_assert_eq!(compact.len(), 16);
+            prop_assert_eq!(parse_compact(&compact), Some(seconds * 1_000));
         }
     }
 }

@@ -86,7 +86,7 @@ concepts! {
     /// How much a home takes, and limits on it.
     Usage "usage"                       Absent Works   Absent   Absent  Absent;
     /// Deleting by age.
-    Retention "retention"               Absent Later   NonGoal  Absent  Absent;
+    Retention "retention"               Absent Works   NonGoal  Absent  Absent;
     /// Removing old files on request.
     Pruning "pruning"                   Absent Absent  NonGoal  Absent  Works;
     /// Projects, tasks and runs.
@@ -194,7 +194,12 @@ mod tests {
 
     #[test]
     fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
-        let of_moltbot = [Concept::Messages, Concept::Tenants, Concept::Usage];
+        let of_moltbot = [
+            Concept::Messages,
+            Concept::Tenants,
+            Concept::Usage,
+            Concept::Retention,
+        ];
         let of_solven = [Concept::Files, Concept::Skills, Concept::Workspace];
         for system in System::ALL {
             for concept in Concept::ALL {

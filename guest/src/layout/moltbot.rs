@@ -26,6 +26,46 @@ pub fn deleted_prefix(user: &UserId, deletion: &DeletionTime) -> String {
     format!("deleted/{user}/{deletion}/")
 }
 
+/// Every soft-deleted copy of a user.
+pub fn all_deleted_prefix(user: &UserId) -> String {
+    format!("deleted/{user}/")
+}
+
+/// What meta.json says of where the copy of a user lies: `deleted/user_1/20260220T093000Z`.
+pub fn deleted_to(user: &UserId, deletion: &DeletionTime) -> String {
+    format!("deleted/{user}/{deletion}")
+}
+
+/// When the copy was begun that lies there; none for a place of another form, or of another user.
+pub fn deletion_of(user: &UserId, to: &str) -> Option<DeletionTime> {
+    let name = to.strip_prefix(&all_deleted_prefix(user))?;
+    DeletionTime::parse(name.strip_suffix('/').unwrap_or(name)).ok()
+}
+
+/// What a restore brings back although something else lies in its place: `users/user_1/restored/20260220T093000Z/`.
+pub fn restored_prefix(user: &UserId, deletion: &DeletionTime) -> String {
+    format!("users/{user}/restored/{deletion}/")
+}
+
+/// The user whose everything lies below a prefix; none where that is no user's.
+pub fn user_of(prefix: &str) -> Option<UserId> {
+    let name = prefix.strip_prefix(USERS_PREFIX)?.strip_suffix('/')?;
+    UserId::parse(name).ok()
+}
+
+/// What a list begins behind so that it passes over everything below a prefix: `users/a0` follows all of `users/a/`.
+pub fn behind_everything(prefix: &str) -> String {
+    match prefix.strip_suffix('/') {
+        Some(name) => format!("{name}0"),
+        None => prefix.to_owned(),
+    }
+}
+
+/// The key of a user's meta.json.
+pub fn meta_key(user: &UserId) -> String {
+    Place::UserMeta { user: user.clone() }.key()
+}
+
 /// What belongs to a user, soft-deleted copies included.
 pub fn home_prefixes(user: &UserId) -> Vec<String> {
     vec![user_prefix(user), format!("deleted/{user}/")]

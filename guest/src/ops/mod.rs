@@ -12,6 +12,7 @@ mod moment;
 mod presence;
 mod problems;
 pub mod prompt;
+pub mod retention;
 pub mod sessions;
 pub mod skills;
 pub mod tenants;

@@ -13,6 +13,7 @@ pub mod memory_lines;
 pub mod memory_section;
 pub mod memory_snapshot;
 pub mod reset_policy;
+pub mod retention;
 pub mod secrets;
 pub mod skill_listing;
 pub mod tier;

@@ -125,6 +125,8 @@ enum Command {
     Compact(compact::Compact),
     /// Store, read and delete attachments of a session
     Media(media::Media),
+    /// End and renew subscriptions of users, and sweep, restore and purge their data
+    Tenant(tenant::Tenant),
     /// List what is in a store, or in a home, by what things are
     Ls(ls::Ls),
     /// Print the key of a place
@@ -156,6 +158,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Ls(ls) => ls.run(&shared).await,
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,
+        Command::Tenant(tenant) => tenant.run(&shared).await,
         Command::Systems(systems) => systems.run(&shared).await,
         Command::Store(store) => store.run(&shared).await,
         Command::Component(component) => component.run(&shared),

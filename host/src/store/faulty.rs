@@ -58,6 +58,13 @@ impl FaultyStore {
         self.run.now_ms(self.caller)
     }
 
+    /// The caller's host begins a call that it ends `deadline_ms` later: from then on the caller stops before every
+    /// store call, until it begins another. Answers what its clock says, which is behind the run's by no more than
+    /// `behind_ms_max` for this.
+    pub fn begin_call(&self, deadline_ms: u64, behind_ms_max: u64) -> u64 {
+        self.run.begin_call(self.caller, deadline_ms, behind_ms_max)
+    }
+
     /// Whether the caller was stopped since the last time it was asked. The future of a stopped call never
     /// ends, as the answer to a killed process never comes: drop it, and ask here.
     pub fn take_stopped(&self) -> bool {

@@ -13,6 +13,8 @@ pub mod messages;
 pub mod mirror;
 pub mod mirror_host;
 pub mod resetting;
+pub mod retention;
+pub mod retention_reader;
 pub mod session_reader;
 pub mod sessions;
 pub mod space;

@@ -9,18 +9,15 @@ use super::pending::{Glance, Head, Segment, get};
 use super::{Log, hash96};
 use crate::layout::log::SealedName;
 use crate::limits::{
-    LOG_BATCH_BYTES_MAX, LOG_BATCH_SEGMENTS_MAX, LOG_FOLD_BYTES, LOG_FOLD_SEGMENTS,
-    LOG_HEAD_BATCHES_MAX, LOG_HEAD_BYTES_MAX, LOG_PREVIOUS_MAX, LOG_WINDOW_BYTES,
-    LOG_WINDOW_ENTRIES, VALUE_BYTES_MAX,
+    CONCAT_CONDITION_BYTES_MAX, LOG_BATCH_BYTES_MAX, LOG_BATCH_SEGMENTS_MAX, LOG_FOLD_BYTES,
+    LOG_FOLD_SEGMENTS, LOG_HEAD_BATCHES_MAX, LOG_HEAD_BYTES_MAX, LOG_PREVIOUS_MAX,
+    LOG_WINDOW_BYTES, LOG_WINDOW_ENTRIES, VALUE_BYTES_MAX,
 };
 use crate::protocol::document::body_of;
 use crate::store::{
     Answer, Condition, ListRequest, PutOptions, Source, Stat, StoreError, StoreErrorCode,
 };
 use crate::types::{Error, Problem, ProblemKind, Result};
-
-/// Above this size of its result a concat takes only `if-absent` (wit/store/blobs.wit).
-const CONCAT_CONDITION_BYTES_MAX: u64 = 64 << 20;
 
 /// What a fold did.
 #[derive(Debug, Clone, PartialEq, Eq)]

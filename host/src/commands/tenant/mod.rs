@@ -1,8 +1,12 @@
 //! `haversack tenant`: users of a service, one file a subcommand.
 
+mod end;
 mod hydrate;
 mod open;
+mod restore;
 mod status;
+mod steps;
+mod sweep;
 mod template;
 mod tier;
 mod usage;
@@ -22,6 +26,11 @@ Examples:
   haversack tenant hydrate moltbot:user_1 --root / -- clawdbot gateway
   haversack tenant status moltbot:user_1
   haversack tenant usage moltbot:user_1 --repair
+  haversack tenant end moltbot:user_1
+  haversack tenant renew moltbot:user_1
+  haversack tenant sweep                (what would happen to whom, and why)
+  haversack tenant sweep --apply
+  haversack tenant restore moltbot:user_1
 
 A user's meta.json says who it is and how its subscription stands; it is changed one member at a time, and one that \
 cannot be read is left as it is.")]
@@ -42,6 +51,14 @@ enum Action {
     Touch(status::Touch),
     /// Count what a user takes
     Usage(usage::Usage),
+    /// Say that a user's subscription has ended: its data stay for another 90 days
+    End(end::End),
+    /// Say that a user's subscription goes on: it keeps everything, and gets back what was moved
+    Renew(restore::Renew),
+    /// Bring a deleted user back, for another term
+    Restore(restore::Restore),
+    /// Show what retention would do to whom and why; with --apply, do it
+    Sweep(sweep::Sweep),
 }
 
 impl Tenant {
@@ -52,6 +69,10 @@ impl Tenant {
             Action::Status(status) => status.run(shared).await,
             Action::Touch(touch) => touch.run(shared).await,
             Action::Usage(usage) => usage.run(shared).await,
+            Action::End(end) => end.run(shared).await,
+            Action::Renew(renew) => renew.run(shared).await,
+            Action::Restore(restore) => restore.run(shared).await,
+            Action::Sweep(sweep) => sweep.run(shared).await,
         }
     }
 }

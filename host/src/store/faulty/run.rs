@@ -45,6 +45,8 @@ struct Caller {
     operation: usize,
     call: u32,
     clock_back_ms: u64,
+    /// When the host ends the call that is under way.
+    ends_ms: Option<u64>,
     waker: Option<Waker>,
 }
 
@@ -137,6 +139,15 @@ impl Run {
         state.now_ms - state.callers[caller].clock_back_ms
     }
 
+    /// The caller begins a call of its own, which ends in `deadline_ms`.
+    pub(super) fn begin_call(&self, caller: usize, deadline_ms: u64, behind_ms_max: u64) -> u64 {
+        let mut state = self.lock();
+        let now_ms = state.now_ms;
+        let this = &mut state.callers[caller];
+        this.ends_ms = Some(now_ms + deadline_ms);
+        now_ms - this.clock_back_ms.min(behind_ms_max)
+    }
+
     /// The caller begins an operation: decide whose turn it is, and whether its clock goes back.
     pub(super) async fn begin(&self, caller: usize, operation: usize) {
         self.wait_for_turn(caller).await;
@@ -155,6 +166,7 @@ impl Run {
             this.clock_back_ms += back_ms;
             this.operation = operation;
             this.call = 0;
+            this.ends_ms = None;
             state.at(caller)
         };
         self.yield_turn(at).await;
@@ -177,6 +189,13 @@ impl Run {
             state.ended.get_or_insert(reason);
         }
         if state.ended.is_some() {
+            let fault = Some(Fault::StopBefore);
+            return Turn { at, fault };
+        }
+        if state.callers[caller]
+            .ends_ms
+            .is_some_and(|ends_ms| state.now_ms > ends_ms)
+        {
             let fault = Some(Fault::StopBefore);
             return Turn { at, fault };
         }
