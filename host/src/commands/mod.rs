@@ -23,10 +23,14 @@ mod place;
 mod progress;
 mod prompt;
 mod say;
+mod secret;
+mod serve;
 mod sessions;
+mod sign;
 mod skills;
 mod store;
 mod systems;
+mod tenant;
 
 use std::path::Path;
 use std::time::Duration;
@@ -64,6 +68,13 @@ pub struct Line {
     pub shared: Shared,
     #[command(subcommand)]
     command: Command,
+}
+
+impl Line {
+    /// Whether it answers many callers at once.
+    pub fn serves(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
 }
 
 /// Options of every subcommand.
@@ -114,6 +125,12 @@ enum Command {
     Sessions(sessions::Sessions),
     /// Append to and read the chat logs of users
     Messages(messages::Messages),
+    /// Take a user's data out of a store as an archive, and put it back
+    Tenant(tenant::Tenant),
+    /// Answer the HTTP API of moltbot: history, usage and export, by signed URLs
+    Serve(serve::Serve),
+    /// Sign a URL of that API for a user
+    Sign(sign::Sign),
     /// Replace the old part of a live session by a summary, and archive it
     Compact(compact::Compact),
     /// Store, read and delete attachments of a session
@@ -142,6 +159,9 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Files(files) => files.run(&shared).await,
         Command::Sessions(sessions) => sessions.run(&shared).await,
         Command::Messages(messages) => messages.run(&shared).await,
+        Command::Tenant(tenant) => tenant.run(&shared).await,
+        Command::Serve(serve) => serve.run(&shared).await,
+        Command::Sign(sign) => sign.run(&shared).await,
         Command::Compact(compact) => compact.run(&shared).await,
         Command::Media(media) => media.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,

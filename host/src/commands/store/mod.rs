@@ -38,7 +38,7 @@ impl Store {
 }
 
 /// A bar on standard error, which is not drawn unless that is a terminal.
-fn bar(length: u64, template: &str) -> anyhow::Result<ProgressBar> {
+pub fn bar(length: u64, template: &str) -> anyhow::Result<ProgressBar> {
     let bar = ProgressBar::new(length);
     bar.set_style(ProgressStyle::with_template(template)?.progress_chars("=> "));
     if !bar.is_hidden() {
@@ -48,7 +48,7 @@ fn bar(length: u64, template: &str) -> anyhow::Result<ProgressBar> {
 }
 
 /// A line on standard error, above the bar where there is one.
-fn note(bar: &ProgressBar, line: &str) {
+pub fn note(bar: &ProgressBar, line: &str) {
     bar.suspend(|| eprintln!("haversack: {line}"));
 }
 
@@ -65,6 +65,6 @@ fn code(error: &Error) -> Code {
     }
 }
 
-fn failure(error: &Error, message: String) -> anyhow::Error {
+pub fn failure(error: &Error, message: String) -> anyhow::Error {
     Failure::new(code(error), message).into()
 }
