@@ -1,0 +1,149 @@
+//! Many callers at once, and a slow one: nobody gets an error, and memory has a bound.
+
+use std::time::Duration;
+
+use anyhow::ensure;
+
+use crate::client::{Client, Reply};
+use crate::server::{Server, filled, signed};
+use crate::user;
+
+const CLIENTS: usize = 200;
+const REQUESTS_EACH: usize = 15;
+/// Of the whole process, whatever its clients do. An unoptimised build takes no less.
+const PEAK_MIB_MAX: u64 = 400;
+
+/// 200 connections at the same time, 3,000 requests of ten users.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn two_hundred_clients() -> anyhow::Result<()> {
+    let folder = filled(|users| {
+        (0..10).try_for_each(|number| user(&users, &format!("user_{number}"), 300))
+    })?;
+    let server = Server::start(folder, &[])?;
+    let connected = std::sync::Arc::new(tokio::sync::Barrier::new(CLIENTS));
+    let clients: Vec<_> = (0..CLIENTS)
+        .map(|number| {
+            let (address, connected) = (server.address.clone(), connected.clone());
+            tokio::spawn(async move {
+                let user = format!("user_{}", number % 10);
+                let signature = signed(&user);
+                let mut client = Client::to(&address).await?;
+                connected.wait().await;
+                for request in 0..REQUESTS_EACH {
+                    let usage = request % 5 == 4;
+                    let reply = match usage {
+                        true => {
+                            client
+                                .get(&format!("/api/storage/usage?{signature}"))
+                                .await?
+                        }
+                        false => {
+                            client
+                                .get(&format!("/api/history?limit=50&{signature}"))
+                                .await?
+                        }
+                    };
+                    ensure!(reply.status == 200, "{}: {}", reply.status, reply.json());
+                    let reply = reply.json();
+                    let right = match usage {
+                        true => reply["userId"] == user && reply["objects"] == 6,
+                        false => reply["messages"][49]["id"] == "msg_299",
+                    };
+                    ensure!(right, "{reply}");
+                }
+                anyhow::Ok(())
+            })
+        })
+        .collect();
+    for client in clients {
+        client.await??;
+    }
+    if cfg!(target_os = "linux") {
+        let peak = server.peak_mib()?;
+        println!("{CLIENTS} clients: {peak} MiB");
+        ensure!(peak < PEAK_MIB_MAX, "{peak} MiB");
+    }
+    Ok(())
+}
+
+/// 300 MiB to somebody who takes them slowly, with others in between; and a second export of the same user.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_slow_reader() -> anyhow::Result<()> {
+    const MIB: usize = 1 << 20;
+    let folder = filled(|users| {
+        user(&users, "user_1", 10)?;
+        for number in 0..3u32 {
+            let mut state = number + 1;
+            let noise: Vec<u8> = (0..100 * MIB / 4)
+                .flat_map(|_| {
+                    state ^= state << 13;
+                    state ^= state >> 17;
+                    state ^= state << 5;
+                    state.to_le_bytes()
+                })
+                .collect();
+            std::fs::write(users.join(format!("user_1/workspace/{number}")), noise)?;
+        }
+        Ok(())
+    })?;
+    let server = Server::start(folder, &[])?;
+    let path = format!("/api/storage/export?{}", signed("user_1"));
+    let mut slow = Client::to(&server.address).await?;
+    slow.ask("GET", &path, "").await?;
+    let (status, headers) = slow.head().await?;
+    ensure!(status == 200);
+    let reply = Reply {
+        status,
+        headers,
+        body: Vec::new(),
+    };
+    let (mut taken, mut next) = (0, 0);
+    while let Some(part) = slow.part(&reply).await? {
+        taken += part.len();
+        if taken < next {
+            continue;
+        }
+        next += 32 * MIB;
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        let mut other = Client::to(&server.address).await?;
+        let second = other.get(&path).await?;
+        ensure!(second.status == 429 && second.header("retry-after") == Some("1"));
+        let history = other
+            .get(&format!("/api/history?{}", signed("user_1")))
+            .await?;
+        ensure!(history.status == 200);
+    }
+    ensure!(taken > 300 * MIB, "{taken}");
+    // What was given up makes room again.
+    for _ in 0..2 {
+        let mut gone = Client::to(&server.address).await?;
+        gone.ask("GET", &path, "").await?;
+        ensure!(
+            gone.head().await?.0 == 200,
+            "the place of an export that is over is taken"
+        );
+        drop(gone);
+        freed(&server, &path).await?;
+    }
+    if cfg!(target_os = "linux") {
+        let peak = server.peak_mib()?;
+        println!("a slow reader: {peak} MiB");
+        ensure!(peak < PEAK_MIB_MAX, "{peak} MiB");
+    }
+    Ok(())
+}
+
+/// Until another export would be taken: who hangs up is noticed with the next piece.
+async fn freed(server: &Server, path: &str) -> anyhow::Result<()> {
+    loop {
+        let mut client = Client::to(&server.address).await?;
+        client.ask("GET", path, "").await?;
+        if client.head().await?.0 == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    // That one hung up too.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    Ok(())
+}
