@@ -1,17 +1,20 @@
 //! An archive's files as pieces, decompressed and hashed on a thread of their own, which waits for whoever takes them.
 //! Knows no store.
 
-use std::io::{BufReader, Read};
+use std::io::{BufRead, BufReader, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use sha2::{Digest, Sha256};
 use tokio::sync::mpsc;
 
 use super::head::Head;
-use super::tar::Tar;
+use super::manifest::wrong;
+use super::tar::{Tar, unread};
 use crate::store::check::{VALUE_BYTES_MAX, error};
 use crate::store::{Error, ErrorCode};
 
+/// How a gzip begins.
+const MAGIC: &[u8] = &[0x1f, 0x8b];
 /// Parts of up to 8 MiB that wait.
 const WAITING_MAX: usize = 1;
 
@@ -46,7 +49,12 @@ pub fn pieces(input: impl Read + Send + 'static) -> mpsc::Receiver<Result<Piece,
 }
 
 fn read(input: impl Read, sender: &mpsc::Sender<Result<Piece, Error>>) -> Result<(), Error> {
-    let gzip = MultiGzDecoder::new(BufReader::new(input));
+    let mut input = BufReader::new(input);
+    let first = input.fill_buf().map_err(unread)?;
+    if !first.starts_with(MAGIC) && !MAGIC.starts_with(first) {
+        return Err(wrong("it is no gzip"));
+    }
+    let gzip = MultiGzDecoder::new(input);
     let mut tar = Tar::new(BufReader::with_capacity(64 << 10, gzip));
     // False where nobody takes any more.
     let send = |piece| sender.blocking_send(Ok(piece)).is_ok();

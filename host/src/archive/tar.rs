@@ -187,13 +187,13 @@ fn kind_name(kind: EntryType) -> String {
 }
 
 /// What reading and decompressing fails with.
-fn unread(cause: std::io::Error) -> Error {
+pub fn unread(cause: std::io::Error) -> Error {
     match cause.kind() {
         ErrorKind::UnexpectedEof => {
             wrong("it ends in the middle, so something cut it off; copy or export it again")
         }
         ErrorKind::InvalidData | ErrorKind::InvalidInput => {
-            wrong(format!("it is damaged, or no gzip ({cause})"))
+            wrong(format!("it is damaged ({cause})"))
         }
         _ => error(
             ErrorCode::Other,

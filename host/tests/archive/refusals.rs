@@ -83,7 +83,7 @@ async fn claims_that_nothing_is_behind() {
         refused(&archive, ErrorCode::Invalid, "cut it off").await;
     }
     let archive = meta().entry(EntryType::Regular, big, u64::MAX, b"x").done();
-    refused(&archive, ErrorCode::TooLarge, "128").await;
+    refused(&archive, ErrorCode::TooLarge, "137438953472").await;
     let size = "30 size=18446744073709551615\n";
     let archive = meta().extended(size).file(big, b"x").done();
     refused(&archive, ErrorCode::TooLarge, "18446744073709551615").await;

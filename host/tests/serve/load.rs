@@ -10,8 +10,8 @@ use crate::user;
 
 const CLIENTS: usize = 200;
 const REQUESTS_EACH: usize = 15;
-/// Of the whole process, whatever its clients do. An unoptimised build takes no less.
-const PEAK_MIB_MAX: u64 = 400;
+/// Of the whole process, whatever its clients do; 58 and 78 were measured.
+const PEAK_MIB_MAX: u64 = 192;
 
 /// 200 connections at the same time, 3,000 requests of ten users.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -74,15 +74,16 @@ async fn a_slow_reader() -> anyhow::Result<()> {
         user(&users, "user_1", 10)?;
         for number in 0..3u32 {
             let mut state = number + 1;
-            let noise: Vec<u8> = (0..100 * MIB / 4)
-                .flat_map(|_| {
-                    state ^= state << 13;
-                    state ^= state >> 17;
-                    state ^= state << 5;
-                    state.to_le_bytes()
-                })
-                .collect();
-            std::fs::write(users.join(format!("user_1/workspace/{number}")), noise)?;
+            let next = |_| {
+                state ^= state << 13;
+                state ^= state >> 17;
+                state ^= state << 5;
+                state.to_le_bytes()
+            };
+            // No compressor of gzip looks back so far.
+            let noise: Vec<u8> = (0..MIB / 4).flat_map(next).collect();
+            let path = users.join(format!("user_1/workspace/{number}"));
+            std::fs::write(path, noise.repeat(100))?;
         }
         Ok(())
     })?;
@@ -114,36 +115,25 @@ async fn a_slow_reader() -> anyhow::Result<()> {
         ensure!(history.status == 200);
     }
     ensure!(taken > 300 * MIB, "{taken}");
-    // What was given up makes room again.
-    for _ in 0..2 {
-        let mut gone = Client::to(&server.address).await?;
-        gone.ask("GET", &path, "").await?;
-        ensure!(
-            gone.head().await?.0 == 200,
-            "the place of an export that is over is taken"
-        );
-        drop(gone);
-        freed(&server, &path).await?;
+    // One that was given up makes room for another.
+    let mut given_up = Client::to(&server.address).await?;
+    given_up.ask("GET", &path, "").await?;
+    ensure!(given_up.head().await?.0 == 200, "the first one is over");
+    drop(given_up);
+    let mut tries = 0..1_000;
+    while tries.next().is_some() {
+        let mut another = Client::to(&server.address).await?;
+        another.ask("GET", &path, "").await?;
+        if another.head().await?.0 == 200 {
+            break;
+        }
+        tokio::time::sleep(Duration::from_millis(10)).await;
     }
+    ensure!(!tries.is_empty(), "nobody noticed that it was given up");
     if cfg!(target_os = "linux") {
         let peak = server.peak_mib()?;
         println!("a slow reader: {peak} MiB");
         ensure!(peak < PEAK_MIB_MAX, "{peak} MiB");
     }
-    Ok(())
-}
-
-/// Until another export would be taken: who hangs up is noticed with the next piece.
-async fn freed(server: &Server, path: &str) -> anyhow::Result<()> {
-    loop {
-        let mut client = Client::to(&server.address).await?;
-        client.ask("GET", path, "").await?;
-        if client.head().await?.0 == 200 {
-            break;
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    // That one hung up too.
-    tokio::time::sleep(Duration::from_millis(200)).await;
     Ok(())
 }
