@@ -1,17 +1,21 @@
 //! Many callers at once, and a slow one: nobody gets an error, and memory has a bound.
 
+use std::io::Write;
+use std::path::Path;
+use std::process::Stdio;
 use std::time::Duration;
 
 use anyhow::ensure;
 
 use crate::client::{Client, Reply};
-use crate::server::{Server, filled, signed};
+use crate::server::{Server, command, filled, peak_mib, signed};
 use crate::user;
 
 const CLIENTS: usize = 200;
 const REQUESTS_EACH: usize = 15;
 /// Of the whole process, whatever its clients do; 58 and 78 were measured.
 const PEAK_MIB_MAX: u64 = 192;
+const IMPORT_PEAK_MIB_MAX: u64 = 256;
 
 /// 200 connections at the same time, 3,000 requests of ten users.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -98,9 +102,12 @@ async fn a_slow_reader() -> anyhow::Result<()> {
         headers,
         body: Vec::new(),
     };
+    let archive = server.folder.path().join("user_1.tar.gz");
+    let mut file = std::fs::File::create(&archive)?;
     let (mut taken, mut next) = (0, 0);
     while let Some(part) = slow.part(&reply).await? {
         taken += part.len();
+        file.write_all(&part)?;
         if taken < next {
             continue;
         }
@@ -135,5 +142,34 @@ async fn a_slow_reader() -> anyhow::Result<()> {
         println!("a slow reader: {peak} MiB");
         ensure!(peak < PEAK_MIB_MAX, "{peak} MiB");
     }
+    imported(&server, &archive)
+}
+
+/// The same, taken back: 300 MiB of files, and no more memory than a copy.
+fn imported(server: &Server, archive: &Path) -> anyhow::Result<()> {
+    let target = server.folder.path().join("target");
+    std::fs::create_dir(&target)?;
+    let mut import = command(&target)
+        .args(["tenant", "import", "user_1", "--from"])
+        .arg(archive)
+        .arg("--scratch")
+        .arg(server.folder.path())
+        .stdout(Stdio::null())
+        .spawn()?;
+    let mut peak = 0;
+    let status = loop {
+        // The kernel's own maximum, so that looking now and then is enough.
+        peak = peak_mib(import.id()).unwrap_or(peak);
+        match import.try_wait()? {
+            Some(status) => break status,
+            None => {}
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    };
+    ensure!(status.success(), "{status}");
+    let big = std::fs::metadata(target.join("users/user_1/workspace/2"))?;
+    ensure!(big.len() == 100 << 20);
+    println!("import: {peak} MiB");
+    ensure!(peak < IMPORT_PEAK_MIB_MAX, "{peak} MiB");
     Ok(())
 }

@@ -1,6 +1,7 @@
 //! The HTTP API: what is answered, what is refused, and what many and slow callers cost.
 
 mod client;
+mod inside;
 mod load;
 mod refusals;
 mod server;

@@ -1,62 +1,13 @@
 //! What is refused, with which status, and that nothing was read for it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use anyhow::ensure;
-use haversack_host::serve::{HEADERS_MAX, Secret, ServeOptions, URL_BYTES_MAX, serve};
-use haversack_host::store::{
-    Answer, BlobStore, Body, BoxFuture, Error, MemoryStore, PutOptions, Request, Source,
-};
-use haversack_host::{Engine, EngineOptions};
-use tokio::net::TcpListener;
+use haversack_host::serve::{HEADERS_MAX, Secret, ServeOptions, URL_BYTES_MAX};
+use haversack_host::store::ErrorCode;
 
 use crate::client::Client;
+use crate::inside::{Answers, Inside, short};
 use crate::server::{SECRET, Server, filled, signed};
 use crate::user;
-
-/// Counts what is asked of it.
-struct Counting {
-    inner: MemoryStore,
-    asked: Arc<AtomicU64>,
-}
-
-impl BlobStore for Counting {
-    fn describe(&self) -> Vec<(String, String)> {
-        self.inner.describe()
-    }
-
-    fn read(&self, wave: Vec<Request>) -> BoxFuture<'_, Vec<Result<Answer, Error>>> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        self.inner.read(wave)
-    }
-
-    fn put(
-        &self,
-        key: String,
-        body: Body,
-        options: PutOptions,
-    ) -> BoxFuture<'_, Result<String, Error>> {
-        self.inner.put(key, body, options)
-    }
-
-    fn append(&self, key: String, body: Body, at_bytes: u64) -> BoxFuture<'_, Result<u64, Error>> {
-        self.inner.append(key, body, at_bytes)
-    }
-
-    fn concat(
-        &self,
-        sources: Vec<Source>,
-        to: String,
-        options: PutOptions,
-    ) -> BoxFuture<'_, Result<String, Error>> {
-        self.inner.concat(sources, to, options)
-    }
-
-    fn delete(&self, keys: Vec<String>) -> BoxFuture<'_, Vec<Result<(), Error>>> {
-        self.inner.delete(keys)
-    }
-}
 
 /// Without a good signature: 401, and the store is not asked. With one it is, which shows that the count counts.
 #[tokio::test]
@@ -88,21 +39,8 @@ async fn who_has_not_signed_reads_nothing() -> anyhow::Result<()> {
         "%zz".to_owned(),
     ];
     for has_secret in [true, false] {
-        let asked = Arc::new(AtomicU64::new(0));
-        let store = Arc::new(Counting {
-            inner: MemoryStore::new(true),
-            asked: asked.clone(),
-        });
-        let listener = TcpListener::bind("127.0.0.1:0").await?;
-        let address = listener.local_addr()?.to_string();
-        let engine = Engine::new(EngineOptions::default())?;
-        let secret = has_secret.then(|| Secret::new(SECRET.as_bytes()).expect("a secret"));
-        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
-        let options = ServeOptions::default();
-        let server = tokio::spawn(serve(listener, engine, store, secret, options, async {
-            let _ = stopped.await;
-        }));
-        let mut client = Client::to(&address).await?;
+        let server = Inside::start(Answers::Well, has_secret, ServeOptions::default()).await?;
+        let mut client = Client::to(&server.address).await?;
         for path in ["/api/history", "/api/storage/usage", "/api/storage/export"] {
             for query in &wrong {
                 let reply = client.get(&format!("{path}?{query}")).await?;
@@ -111,7 +49,7 @@ async fn who_has_not_signed_reads_nothing() -> anyhow::Result<()> {
                     "{path}?{query}"
                 );
                 ensure!(reply.header("www-authenticate").is_some());
-                ensure!(asked.load(Ordering::Relaxed) == 0, "{path}?{query}");
+                ensure!(server.asked() == 0, "{path}?{query}");
             }
             let reply = client.get(&format!("{path}?{good}")).await?;
             let expected = match (has_secret, path) {
@@ -120,12 +58,11 @@ async fn who_has_not_signed_reads_nothing() -> anyhow::Result<()> {
                 (true, _) => 404,
             };
             ensure!(reply.status == expected, "{path}: {}", reply.status);
-            let reads = asked.swap(0, Ordering::Relaxed);
+            let reads = server.asked();
             ensure!((reads > 0) == has_secret, "{path}: {reads}");
         }
         drop(client);
-        let _ = stop.send(());
-        ensure!(server.await?, "it did not stop in time");
+        ensure!(server.end().await?, "it did not stop in time");
     }
     Ok(())
 }
@@ -264,5 +201,83 @@ async fn heads_have_bounds() -> anyhow::Result<()> {
         let reply = client.send("GET", "/health", &header(bytes)).await?;
         ensure!(reply.status == status, "{bytes}: {}", reply.status);
     }
+    Ok(())
+}
+
+/// What goes wrong in the store has its status, and none of its words.
+#[tokio::test]
+async fn stores_that_fail() -> anyhow::Result<()> {
+    for (answers, status, code) in [
+        (Answers::Never, 504, "timeout"),
+        (Answers::With(ErrorCode::Unavailable), 503, "unavailable"),
+        (Answers::With(ErrorCode::Denied), 500, "internal"),
+        (Answers::With(ErrorCode::Other), 500, "internal"),
+    ] {
+        // Only who waits in vain has little time, so that a busy machine is no failure.
+        let options = match status {
+            504 => short(),
+            _ => ServeOptions::default(),
+        };
+        let server = Inside::start(answers, true, options).await?;
+        for path in ["/api/history", "/api/storage/usage", "/api/storage/export"] {
+            let path = format!("{path}?{}", signed("user_1"));
+            let reply = Client::to(&server.address).await?.get(&path).await?;
+            let body = reply.json();
+            ensure!(
+                reply.status == status && reply.code() == code,
+                "{path}: {body}"
+            );
+            ensure!(!body.to_string().contains("words of the store"), "{body}");
+            let retry = reply.header("retry-after").is_some();
+            ensure!(retry == (status == 503), "{path}: {retry}");
+        }
+        ensure!(server.end().await?);
+    }
+    Ok(())
+}
+
+#[tokio::test]
+async fn so_much_at_once_and_no_more() -> anyhow::Result<()> {
+    let requests = |requests_at_once, exports_at_once| ServeOptions {
+        requests_at_once,
+        exports_at_once,
+        ..ServeOptions::default()
+    };
+    for (options, history, export) in [
+        (requests(1, 1), 200, 404),
+        (requests(1, 0), 200, 503),
+        (requests(0, 1), 503, 503),
+    ] {
+        let server = Inside::start(Answers::Well, true, options).await?;
+        let mut client = Client::to(&server.address).await?;
+        for (path, status) in [("/api/history", history), ("/api/storage/export", export)] {
+            let reply = client.get(&format!("{path}?{}", signed("user_1"))).await?;
+            ensure!(reply.status == status, "{path}: {}", reply.status);
+            ensure!(reply.header("retry-after").is_some() == (status == 503));
+        }
+        ensure!(client.get("/health").await?.status == 200);
+        drop(client);
+        ensure!(server.end().await?);
+    }
+    // A connection too many waits for its turn.
+    let options = ServeOptions {
+        connections_max: 1,
+        ..ServeOptions::default()
+    };
+    let server = Inside::start(Answers::Well, true, options).await?;
+    let mut first = Client::to(&server.address).await?;
+    ensure!(first.get("/health").await?.status == 200);
+    let mut second = Client::to(&server.address).await?;
+    second.ask("GET", "/health", "").await?;
+    ensure!(first.get("/health").await?.status == 200);
+    let early = std::time::Duration::from_millis(50);
+    ensure!(
+        tokio::time::timeout(early, second.head()).await.is_err(),
+        "it was taken at once"
+    );
+    drop(first);
+    ensure!(second.head().await?.0 == 200);
+    drop(second);
+    ensure!(server.end().await?);
     Ok(())
 }

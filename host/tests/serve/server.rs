@@ -74,10 +74,7 @@ impl Server {
 
     /// The most memory that it had, in MiB.
     pub fn peak_mib(&self) -> anyhow::Result<u64> {
-        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id()))?;
-        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-        let kib = peak.and_then(|peak| peak.trim().strip_suffix("kB"));
-        Ok(kib.context("no VmHWM")?.trim().parse::<u64>()? >> 10)
+        peak_mib(self.child.id())
     }
 
     pub fn terminate(&self) -> anyhow::Result<()> {
@@ -100,6 +97,14 @@ impl Drop for Server {
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
+}
+
+/// Of a process that runs.
+pub fn peak_mib(process: u32) -> anyhow::Result<u64> {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status"))?;
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+    let kib = peak.and_then(|peak| peak.trim().strip_suffix("kB"));
+    Ok(kib.context("no VmHWM")?.trim().parse::<u64>()? >> 10)
 }
 
 /// The parameters that sign for a user for an hour.
