@@ -102,7 +102,7 @@ fn whole(place: &Place) -> anyhow::Result<()> {
     let streamed = place.run(&["tenant", "export", "moltbot:user_1", "--output", "-"])?;
     ensure!(streamed.status.success() && streamed.stdout.starts_with(&[0x1f, 0x8b]));
     let listed = Command::new("tar").args(["-tzf", &archive]).output()?;
-    let names = String::from_utf8(listed.stdout)?;
+    let names = String::from_utf8(listed.stdout.clone())?;
     ensure!(
         listed.status.success() && listed.stderr.is_empty(),
         "{listed:?}"
