@@ -192,18 +192,8 @@ fn of_another(place: &Place) -> anyhow::Result<()> {
 
 fn refusals(place: &Place) -> anyhow::Result<()> {
     fails(&place.run(&["tenant", "export", "user_1"])?, 3, &["user_1"])?;
-    fails(
-        &place.run(&["tenant", "export", "-a/../b"])?,
-        2,
-        &["user id"],
-    )
-    .or_else(|_| {
-        fails(
-            &place.run(&["tenant", "export", "a/../b"])?,
-            2,
-            &["user id"],
-        )
-    })?;
+    let climbing = ["tenant", "export", "a/../b"];
+    fails(&place.run(&climbing)?, 2, &["user id"])?;
     let json = place.run(&["tenant", "export", "user_1", "--output", "-", "--json"])?;
     fails(&json, 2, &["--json"])?;
     let missing = ["tenant", "import", "user_1", "--from", "no/such/file"];

@@ -5,7 +5,7 @@ use haversack_host::store::{Error, ErrorCode};
 use tar::EntryType;
 
 use super::tars::{Tar, gunzip, gzip};
-use super::{code, exported, memory, noise, owner, put, unpacked};
+use super::{code, contents, exported, memory, noise, owner, put, unpacked};
 
 const META: &str = "users/user_1/meta.json";
 
@@ -142,6 +142,24 @@ async fn what_is_not_whole() -> Result<(), Error> {
         // Ended in form, at any block.
         cut.extend([0; 1_024]);
         assert!(unpacked(&gzip(&cut), "user_1").await.is_err(), "{blocks}");
+    }
+    Ok(())
+}
+
+/// Any bit of it turned, it is refused, or the bit said nothing of the files.
+#[tokio::test]
+async fn what_is_damaged() -> Result<(), Error> {
+    let store = memory();
+    put(&store, META, b"{}").await?;
+    put(&store, "users/user_1/workspace/a", &noise(3, 3_000)).await?;
+    let archive = exported(&store, "user_1").await?;
+    let before = contents(&store).await;
+    for at in (0..archive.len()).step_by(7) {
+        let mut damaged = archive.clone();
+        damaged[at] ^= 1 << (at % 8);
+        if let Ok((staging, _)) = unpacked(&damaged, "user_1").await {
+            assert_eq!(contents(&staging).await, before, "{at}");
+        }
     }
     Ok(())
 }

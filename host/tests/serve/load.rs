@@ -160,9 +160,8 @@ fn imported(server: &Server, archive: &Path) -> anyhow::Result<()> {
     let status = loop {
         // The kernel's own maximum, so that looking now and then is enough.
         peak = peak_mib(import.id()).unwrap_or(peak);
-        match import.try_wait()? {
-            Some(status) => break status,
-            None => {}
+        if let Some(status) = import.try_wait()? {
+            break status;
         }
         std::thread::sleep(Duration::from_millis(20));
     };
