@@ -84,7 +84,7 @@ async fn claims_that_nothing_is_behind() {
     }
     let archive = meta().entry(EntryType::Regular, big, u64::MAX, b"x").done();
     refused(&archive, ErrorCode::TooLarge, "137438953472").await;
-    let size = "30 size=18446744073709551615\n";
+    let size = "29 size=18446744073709551615\n";
     let archive = meta().extended(size).file(big, b"x").done();
     refused(&archive, ErrorCode::TooLarge, "18446744073709551615").await;
     // Names and extensions are held, so that they have a bound of their own.
@@ -96,7 +96,7 @@ async fn claims_that_nothing_is_behind() {
         let archive = meta().entry(kind, "x", 1 << 40, b"x").done();
         refused(&archive, ErrorCode::Invalid, "65536").await;
     }
-    let archive = meta().extended("12 size=many\n").file(big, b"x").done();
+    let archive = meta().extended("13 size=many\n").file(big, b"x").done();
     refused(&archive, ErrorCode::Invalid, "many").await;
     let archive = meta().extended("99 path=x\n").file(big, b"x").done();
     refused(&archive, ErrorCode::Invalid, "extended header").await;

@@ -281,3 +281,21 @@ async fn so_much_at_once_and_no_more() -> anyhow::Result<()> {
     ensure!(server.end().await?);
     Ok(())
 }
+
+/// What does not end is cut off, and said to be.
+#[tokio::test]
+async fn it_does_not_wait_for_ever() -> anyhow::Result<()> {
+    let options = ServeOptions {
+        stop_time: std::time::Duration::from_millis(50),
+        ..ServeOptions::default()
+    };
+    let server = Inside::start(Answers::Never, true, options).await?;
+    let mut client = Client::to(&server.address).await?;
+    let path = format!("/api/storage/usage?{}", signed("user_1"));
+    client.ask("GET", &path, "").await?;
+    while server.asked() == 0 {
+        tokio::task::yield_now().await;
+    }
+    ensure!(!server.end().await?);
+    Ok(())
+}
