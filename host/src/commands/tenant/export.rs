@@ -10,7 +10,7 @@ use indicatif::{HumanBytes, ProgressBar};
 use serde_json::json;
 use tempfile::NamedTempFile;
 
-use super::{User, unless_interrupted};
+use super::{User, files, unless_interrupted};
 use crate::commands::Shared;
 use crate::commands::call::Caller;
 use crate::commands::exit::{Code, Failure};
@@ -118,9 +118,9 @@ fn report(shared: &Shared, user: &str, path: &Path, progress: &Progress) -> anyh
             "left-out-count": progress.left_out_count,
         }))?;
     } else if !to_stdout {
-        let (files, bytes) = (progress.files, HumanBytes(progress.bytes));
+        let (files, bytes) = (files(progress.files), HumanBytes(progress.bytes));
         output::text(&format!(
-            "exported {files} files of {user}, {bytes}, to {}",
+            "exported {files} of {user}, {bytes}, to {}",
             path.display()
         ))?;
         if progress.changed > 0 {

@@ -16,7 +16,7 @@ use haversack_host::transfer::{Count, Event, Outcome, Summary};
 use indicatif::{HumanBytes, ProgressBar};
 use serde_json::{Value, json};
 
-use super::{User, unless_interrupted};
+use super::{User, files, unless_interrupted};
 use crate::commands::Shared;
 use crate::commands::call::Caller;
 use crate::commands::exit::{Code, Failure};
@@ -166,10 +166,10 @@ impl Import {
             if !unpacked.has_sums {
                 eprintln!("haversack: the archive has no sums; only gzip's own was checked");
             }
-            let (files, bytes) = (unpacked.files, HumanBytes(unpacked.bytes));
+            let (files, bytes) = (files(unpacked.files), HumanBytes(unpacked.bytes));
             let would = if self.dry_run { "would be " } else { "" };
             output::text(&format!(
-                "{files} files of {bytes} for {}: {copied} {would}copied, {replaced} {would}replaced, {equal} equal",
+                "{files} of {bytes} for {}: {copied} {would}copied, {replaced} {would}replaced, {equal} equal",
                 to.user
             ))?;
         }

@@ -72,3 +72,11 @@ async fn unless_interrupted<T>(work: impl Future<Output = anyhow::Result<T>>) ->
         }
     }
 }
+
+/// `1 file`, `2 files`.
+fn files(number: u64) -> String {
+    match number {
+        1 => "1 file".to_owned(),
+        number => format!("{number} files"),
+    }
+}
