@@ -3,6 +3,7 @@
 //! [`Engine`] calls into the component; [`store`] holds the blob stores; [`media`] moves bytes that the component
 //! only plans for.
 
+pub mod archive;
 pub mod bindings;
 mod cache;
 pub mod contract;
@@ -11,7 +12,10 @@ pub mod hydrate;
 mod imports;
 pub mod json;
 pub mod media;
+mod owner;
+pub mod serve;
 pub mod store;
 pub mod transfer;
 
 pub use engine::{COMPONENT, CallError, Context, Engine, EngineOptions};
+pub use owner::Owner;

@@ -9,7 +9,12 @@ use clap::Parser;
 
 fn main() -> ExitCode {
     let line = commands::Line::parse();
-    let runtime = match tokio::runtime::Builder::new_current_thread()
+    // A server has many callers, everything else one.
+    let mut runtime = match line.serves() {
+        true => tokio::runtime::Builder::new_multi_thread(),
+        false => tokio::runtime::Builder::new_current_thread(),
+    };
+    let runtime = match runtime
         .enable_all()
         // Each keeps some of the memory that it once had, which a copy of large objects multiplies.
         .max_blocking_threads(4)

@@ -1,7 +1,7 @@
 //! Media of sessions on the host's side: the component plans, and this moves the bytes, which never pass through it.
 //! Knows the plans of `wit/core/media.wit`; no key is made up here.
 
-mod base64;
+pub(crate) mod base64;
 mod blocks;
 mod bytes;
 mod cache;

@@ -23,7 +23,10 @@ mod place;
 mod progress;
 mod prompt;
 mod say;
+mod secret;
+mod serve;
 mod sessions;
+mod sign;
 mod skills;
 mod store;
 mod systems;
@@ -67,6 +70,13 @@ pub struct Line {
     pub shared: Shared,
     #[command(subcommand)]
     command: Command,
+}
+
+impl Line {
+    /// Whether it answers many callers at once.
+    pub fn serves(&self) -> bool {
+        matches!(self.command, Command::Serve(_))
+    }
 }
 
 /// Options of every subcommand.
@@ -119,8 +129,12 @@ enum Command {
     Sessions(sessions::Sessions),
     /// Append to and read the chat logs of users
     Messages(messages::Messages),
-    /// Start users, look at them, and place their files on a disk
+    /// Users: start them, place their files, export them, end and renew their subscriptions
     Tenant(tenant::Tenant),
+    /// Answer the HTTP API of moltbot: history, usage and export, by signed URLs
+    Serve(serve::Serve),
+    /// Sign a URL of that API for a user
+    Sign(sign::Sign),
     /// Replace the old part of a live session by a summary, and archive it
     Compact(compact::Compact),
     /// Store, read and delete attachments of a session
@@ -153,6 +167,8 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Sessions(sessions) => sessions.run(&shared).await,
         Command::Messages(messages) => messages.run(&shared).await,
         Command::Tenant(tenant) => tenant.run(&shared).await,
+        Command::Serve(serve) => serve.run(&shared).await,
+        Command::Sign(sign) => sign.run(&shared).await,
         Command::Compact(compact) => compact.run(&shared).await,
         Command::Media(media) => media.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,

@@ -7,6 +7,7 @@ pub mod check;
 pub mod credentials;
 pub mod disk;
 pub mod faulty;
+pub mod fenced;
 pub mod key;
 pub mod memory;
 pub mod s3;
@@ -22,6 +23,7 @@ pub use crate::bindings::blobs::{
 };
 
 pub use disk::DiskStore;
+pub use fenced::FencedStore;
 pub use memory::MemoryStore;
 pub use s3::S3Store;
 pub use scoped::ScopedStore;

@@ -5,7 +5,7 @@
 
 mod compare;
 mod object;
-mod read;
+pub(crate) mod read;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;

@@ -142,7 +142,7 @@ pub async fn head(store: &dyn BlobStore, key: &str) -> Result<Option<Stat>, Erro
     }
 }
 
-async fn get(store: &dyn BlobStore, key: &str, range: Range) -> Result<Option<Blob>, Error> {
+pub async fn get(store: &dyn BlobStore, key: &str, range: Range) -> Result<Option<Blob>, Error> {
     let get = Request::Get(GetRequest {
         key: key.to_owned(),
         range,

@@ -1,7 +1,9 @@
 //! `haversack tenant`: users of a service, one file a subcommand.
 
 mod end;
+mod export;
 mod hydrate;
+mod import;
 mod open;
 mod restore;
 mod status;
@@ -10,6 +12,7 @@ mod sweep;
 mod template;
 mod tier;
 mod usage;
+mod user;
 
 use clap::{Args, Subcommand};
 
@@ -18,6 +21,7 @@ use super::change::advised;
 use super::exit::{Code, Failure};
 
 pub use tier::tier;
+pub use user::User;
 
 #[derive(Debug, Args)]
 #[command(after_help = "\
@@ -31,6 +35,7 @@ Examples:
   haversack tenant sweep                (what would happen to whom, and why)
   haversack tenant sweep --apply
   haversack tenant restore moltbot:user_1
+  haversack tenant export moltbot:user_1 --output user_1.tar.gz
 
 A user's meta.json says who it is and how its subscription stands; it is changed one member at a time, and one that \
 cannot be read is left as it is.")]
@@ -51,6 +56,10 @@ enum Action {
     Touch(status::Touch),
     /// Count what a user takes
     Usage(usage::Usage),
+    /// Write all data of a user into one .tar.gz
+    Export(export::Export),
+    /// Put back what an export wrote
+    Import(import::Import),
     /// Say that a user's subscription has ended: its data stay for another 90 days
     End(end::End),
     /// Say that a user's subscription goes on: it keeps everything, and gets back what was moved
@@ -69,6 +78,8 @@ impl Tenant {
             Action::Status(status) => status.run(shared).await,
             Action::Touch(touch) => touch.run(shared).await,
             Action::Usage(usage) => usage.run(shared).await,
+            Action::Export(export) => export.run(shared).await,
+            Action::Import(import) => import.run(shared).await,
             Action::End(end) => end.run(shared).await,
             Action::Renew(renew) => renew.run(shared).await,
             Action::Restore(restore) => restore.run(shared).await,
@@ -82,5 +93,23 @@ fn repeatable(error: anyhow::Error) -> anyhow::Error {
     match error.downcast_ref::<Failure>() {
         Some(failure) if failure.code() == Code::Conflict => error,
         _ => advised(error, "the same command", ""),
+    }
+}
+
+/// Ctrl-C ends the work where it is, and what it made on the way is removed.
+async fn unless_interrupted<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
+    tokio::select! {
+        done = work => done,
+        _ = tokio::signal::ctrl_c() => {
+            Err(Failure::new(Code::Other, "interrupted; run it again").into())
+        }
+    }
+}
+
+/// `1 file`, `2 files`.
+fn files(number: u64) -> String {
+    match number {
+        1 => "1 file".to_owned(),
+        number => format!("{number} files"),
     }
 }
