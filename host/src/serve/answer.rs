@@ -1,21 +1,17 @@
 //! What a request is answered with: JSON, a stream, or an error with its status. Knows no store.
 
-use std::convert::Infallible;
 use std::io;
 
+use axum::body::Body;
+use axum::http::header::{self, HeaderValue};
+use axum::http::{Response, StatusCode};
+use axum::response::IntoResponse;
 use bytes::Bytes;
 use futures_util::stream::{Stream, StreamExt};
-use http_body_util::combinators::UnsyncBoxBody;
-use http_body_util::{BodyExt, Full, StreamBody};
-use hyper::body::Frame;
-use hyper::header::{self, HeaderValue};
-use hyper::{Response, StatusCode};
 use serde_json::{Value, json};
 
 use crate::CallError;
 use crate::store::{Error, ErrorCode};
-
-pub type Body = UnsyncBoxBody<Bytes, io::Error>;
 
 /// Seconds after which somebody who came at a busy time may come again.
 const RETRY_AFTER_S: u32 = 1;
@@ -116,8 +112,14 @@ impl Refusal {
             _ => Self::internal(format!("{error:#}")),
         }
     }
+}
 
-    pub fn response(&self) -> Response<Body> {
+/// What went wrong here, on its way to the log.
+#[derive(Clone)]
+pub struct Cause(pub String);
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response<Body> {
         let error = json!({ "code": self.code, "message": self.message });
         let mut response = json_response(self.status, &json!({ "error": error }));
         let headers = response.headers_mut();
@@ -131,6 +133,9 @@ impl Refusal {
             let scheme = HeaderValue::from_static("SignedUrl");
             headers.insert(header::WWW_AUTHENTICATE, scheme);
         }
+        if let Some(cause) = self.cause {
+            response.extensions_mut().insert(Cause(cause));
+        }
         response
     }
 }
@@ -141,8 +146,7 @@ pub fn json_response(status: StatusCode, value: &Value) -> Response<Body> {
 
 /// JSON that is there as text, so that numbers of any size stay as they are.
 pub fn json_text(status: StatusCode, json: String) -> Response<Body> {
-    let body = Full::new(Bytes::from(json + "\n")).map_err(|never: Infallible| match never {});
-    let mut response = Response::new(UnsyncBoxBody::new(body));
+    let mut response = Response::new(Body::from(json + "\n"));
     *response.status_mut() = status;
     let content_type = HeaderValue::from_static("application/json");
     let headers = response.headers_mut();
@@ -156,15 +160,13 @@ pub fn download(
     content_type: &'static str,
     file_name: &str,
 ) -> Response<Body> {
-    let frames = stream.map(|piece| {
-        let piece = piece.inspect_err(|error| {
+    let pieces = stream.map(|piece| {
+        piece.map_err(|error| {
             tracing::error!(cause = %error.message, "an export broke off");
-        });
-        piece
-            .map(Frame::data)
-            .map_err(|error| io::Error::other(error.message))
+            io::Error::other(error.message)
+        })
     });
-    let mut response = Response::new(UnsyncBoxBody::new(StreamBody::new(frames)));
+    let mut response = Response::new(Body::from_stream(pieces));
     let headers = response.headers_mut();
     let content_type = HeaderValue::from_static(content_type);
     headers.insert(header::CONTENT_TYPE, content_type);

@@ -1,5 +1,5 @@
 //! The HTTP API of moltbot: `/api/history`, `/api/storage/usage` and `/api/storage/export`, each by a signed URL, and
-//! `/health`. This file takes connections and ends them; what is answered stands in `route`.
+//! `/health`. This file takes connections and ends them; which path leads where stands in `route`.
 //!
 //! Everything has a bound: what a head may be ([`HEAD_BYTES_MAX`], [`HEADERS_MAX`], [`URL_BYTES_MAX`]), how many
 //! there may be at once and how long each may take ([`ServeOptions`]).
@@ -9,22 +9,23 @@ mod history;
 mod patience;
 mod query;
 mod route;
+mod served;
 mod signature;
+mod signed;
 mod usage;
 
-use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
-use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use self::patience::Patience;
-use self::route::Served;
+use self::served::Served;
 use crate::Engine;
 use crate::store::BlobStore;
 
@@ -81,6 +82,7 @@ pub async fn serve(
     stop: impl Future<Output = ()>,
 ) -> bool {
     let served = Arc::new(Served::new(engine, store, secret, options));
+    let service = TowerToHyperService::new(route::router(served));
     let connections = Arc::new(Semaphore::new(options.connections_max));
     let under_way = GracefulShutdown::new();
     let mut http = http1::Builder::new();
@@ -107,13 +109,8 @@ pub async fn serve(
                 continue;
             }
         };
-        let served = served.clone();
-        let service = service_fn(move |request| {
-            let served = served.clone();
-            async move { Ok::<_, Infallible>(served.answer(request).await) }
-        });
         let patient = TokioIo::new(Patience::new(stream, options.stalled_time));
-        let connection = under_way.watch(http.serve_connection(patient, service));
+        let connection = under_way.watch(http.serve_connection(patient, service.clone()));
         tokio::spawn(async move {
             let _place = place;
             if let Err(cause) = connection.await {

@@ -122,12 +122,14 @@ async fn what_is_asked_is_answered() -> anyhow::Result<()> {
                 "userId": "user_1",
                 "objects": 6,
                 "sizeBytes": chat_bytes + 7 + 2 + 5 + 6 + 1,
+                "storedBytes": null,
                 "categories": {
                     "config": { "objects": 1, "sizeBytes": 2 },
                     "sessions": { "objects": 1, "sizeBytes": chat_bytes },
                     "workspace": { "objects": 1, "sizeBytes": 5 },
                     "skills": { "objects": 1, "sizeBytes": 6 },
-                    "other": { "objects": 2, "sizeBytes": 8 },
+                    "other": { "objects": 1, "sizeBytes": 1 },
+                    "meta": { "objects": 1, "sizeBytes": 7 },
                 },
             }),
         "{usage}"
