@@ -11,6 +11,7 @@ mod imports;
 pub mod json;
 pub mod media;
 pub mod store;
+pub mod sync;
 pub mod transfer;
 
 pub use engine::{COMPONENT, CallError, Context, Engine, EngineOptions};

@@ -5,7 +5,8 @@
 
 mod compare;
 mod object;
-mod read;
+pub(crate) mod read;
+pub(crate) mod write;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;
