@@ -80,7 +80,7 @@ concepts! {
     /// List, read, write, edit, search in a workspace.
     Files "files"                       Works  Later   Absent   Later   Absent;
     /// A directory and the store kept the same.
-    Sync "sync"                         Absent Later   Absent   Absent  Absent;
+    Sync "sync"                         Absent Works   Absent   Absent  Absent;
     /// Users with a subscription.
     Tenants "tenants"                   Absent Later   Absent   Absent  Absent;
     /// How much a home takes, and limits on it.
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
-        let of_moltbot = [Concept::Messages];
+        let of_moltbot = [Concept::Messages, Concept::Sync];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);

@@ -27,6 +27,7 @@ mod sessions;
 mod skills;
 mod store;
 mod systems;
+mod tenant;
 
 use std::path::Path;
 use std::time::Duration;
@@ -47,6 +48,7 @@ Start here:
   haversack files ls gsv:hera --store examples/store
   haversack sessions --help
   haversack messages --help
+  haversack tenant --help
   haversack store check DIRECTORY
 
 Exit codes:
@@ -114,6 +116,8 @@ enum Command {
     Sessions(sessions::Sessions),
     /// Append to and read the chat logs of users
     Messages(messages::Messages),
+    /// Keep a user's directory and the store the same
+    Tenant(tenant::Tenant),
     /// Replace the old part of a live session by a summary, and archive it
     Compact(compact::Compact),
     /// Store, read and delete attachments of a session
@@ -142,6 +146,7 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Files(files) => files.run(&shared).await,
         Command::Sessions(sessions) => sessions.run(&shared).await,
         Command::Messages(messages) => messages.run(&shared).await,
+        Command::Tenant(tenant) => tenant.run(&shared).await,
         Command::Compact(compact) => compact.run(&shared).await,
         Command::Media(media) => media.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,

@@ -15,7 +15,11 @@ pub enum Side {
 
 /// What happens, in the order in which it does.
 #[derive(Clone, Debug, Serialize)]
-#[serde(tag = "event", rename_all = "kebab-case", rename_all_fields = "kebab-case")]
+#[serde(
+    tag = "event",
+    rename_all = "kebab-case",
+    rename_all_fields = "kebab-case"
+)]
 pub enum Event {
     /// So many more paths are to be looked at.
     Found { paths: u64 },

@@ -30,8 +30,8 @@ pub use self::decide::{Decision, Last, Seen, Step, decide};
 pub use self::event::{Event, Side, Summary};
 pub use self::folders::{Folder, Folders};
 pub use self::manifest::{FOLDER, Owner};
-pub use self::run::run;
 use self::manifest::{Files, State};
+pub use self::run::run;
 use crate::store::{BlobStore, DiskStore};
 use crate::transfer::BUDGET_BYTES;
 

@@ -15,7 +15,7 @@ use super::feed::{Change, Feed};
 use super::manifest::State;
 use super::pending::{PATHS_MAX, Pending};
 use super::settle::Settled;
-use super::survey::{Candidate, Survey};
+use super::survey::Candidate;
 use super::{FOLDER, Job, Sides, SyncOptions, budget};
 use crate::store::check::error;
 use crate::store::disk::DiskOptions;
@@ -94,7 +94,10 @@ pub async fn run(
     order.save(true);
     let Order { done, failed, .. } = order;
     ended?;
-    let skipped = summary.lock().unwrap_or_else(PoisonError::into_inner).skipped;
+    let skipped = summary
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .skipped;
     Ok(Summary {
         files: sides.files().len() as u64,
         failed: failed.into_iter().collect(),
@@ -109,16 +112,19 @@ fn no_directory(job: &Job, cause: &std::io::Error) -> Error {
         std::io::ErrorKind::PermissionDenied => ErrorCode::Denied,
         _ => ErrorCode::Invalid,
     };
-    error(code, format!("cannot use the directory {directory}: {cause}"))
+    error(
+        code,
+        format!("cannot use the directory {directory}: {cause}"),
+    )
 }
 
 /// What is under way, and comes to an end.
 enum Done {
     Surveyed {
         both: bool,
-        found: Result<Survey, Error>,
+        found: Result<Vec<Candidate>, Error>,
     },
-    Near(Result<Survey, Error>),
+    Near(Result<Vec<Candidate>, Error>),
     Settled(Candidate, Result<Settled, Error>),
 }
 
@@ -244,10 +250,12 @@ impl<'s> Order<'s> {
             self.pending.clear();
         } else {
             let is_due = |at: Option<Instant>| at.is_some_and(|at| at <= now);
-            if is_due(self.next_poll) && self.wanted.is_none() {
-                self.wanted = Some(false);
+            if is_due(self.next_poll) {
+                self.next_poll = sides.options.poll.map(|poll| now + poll);
+                self.wanted = self.wanted.or(Some(false));
             }
             if self.next_full <= now {
+                self.next_full = now + sides.options.every;
                 self.wanted = Some(true);
             }
         }
@@ -255,10 +263,8 @@ impl<'s> Order<'s> {
             self.wanted = None;
             self.surveying = true;
             if both {
-                self.next_full = now + sides.options.every;
                 self.pending.clear();
             }
-            self.next_poll = sides.options.poll.map(|poll| now + poll);
             if let Some(feed) = feed {
                 feed.watch()?;
             }
@@ -290,7 +296,11 @@ impl<'s> Order<'s> {
 
     fn add(&mut self, candidates: Vec<Candidate>) {
         let before = self.queue.len();
-        for candidate in candidates {
+        for mut candidate in candidates {
+            if let Some(waiting) = self.queue.get(&candidate.key) {
+                candidate.full |= waiting.full;
+                candidate.absent_there &= waiting.absent_there;
+            }
             self.queue.insert(candidate.key.clone(), candidate);
         }
         let paths = (self.queue.len() - before) as u64;
@@ -305,14 +315,14 @@ impl<'s> Order<'s> {
             Done::Surveyed { both, found } => {
                 self.surveying = false;
                 match found {
-                    Ok(Survey { candidates, .. }) => {
+                    Ok(candidates) => {
                         self.failed.remove("");
                         self.add(candidates);
                     }
                     Err(error) => self.survey_failed(both, error)?,
                 }
             }
-            Done::Near(Ok(Survey { candidates, .. })) => self.add(candidates),
+            Done::Near(Ok(candidates)) => self.add(candidates),
             Done::Near(Err(_)) => self.wanted = Some(true),
             Done::Settled(candidate, Ok(settled)) => self.settled(candidate, settled),
             Done::Settled(candidate, Err(error)) => self.not_settled(candidate, error),
@@ -377,7 +387,8 @@ impl<'s> Order<'s> {
         let key = candidate.key;
         self.tell_failed(&key, &error);
         if may_pass(&error) {
-            self.pending.put_off(key.clone(), Instant::now(), RETRY_AFTER);
+            self.pending
+                .put_off(key.clone(), Instant::now(), RETRY_AFTER);
         }
         self.failed.insert(key, error);
     }
@@ -392,7 +403,7 @@ impl<'s> Order<'s> {
     }
 
     fn rest(&mut self) {
-        if !self.rested && self.wanted.is_none() && self.failed.is_empty() {
+        if !self.rested && self.pending.is_empty() {
             self.rested = true;
             let files = self.sides.files().len() as u64;
             (self.sides.tell)(Event::AtRest { files });

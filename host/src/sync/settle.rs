@@ -10,9 +10,7 @@ use super::survey::Candidate;
 use super::{Event, Sides, at_rest, now_ms};
 use crate::store::check::{error, plain};
 use crate::store::key::{KEY_BYTES_MAX, shown};
-use crate::store::{
-    BlobStore, Condition, Error, ErrorCode, PutOptions, Source, Stat, value,
-};
+use crate::store::{BlobStore, Condition, Error, ErrorCode, PutOptions, Source, Stat, value};
 use crate::transfer::read::{PART_BYTES, Parts, Problem, head};
 use crate::transfer::write::{BUFFERS, OBJECT_BYTES, Writer, unique_number};
 
@@ -136,7 +134,10 @@ impl Sides<'_> {
             Step::DeleteHere => self.delete(self.here, &look.place, key).await?,
             Step::DeleteThere => self.delete_there(&look).await?,
             Step::Conflict => {
-                settled.beside = Some(self.set_aside(&look, &known_digest.unwrap_or_default()).await?);
+                settled.beside = Some(
+                    self.set_aside(&look, &known_digest.unwrap_or_default())
+                        .await?,
+                );
                 self.download(&look).await?;
             }
         }
@@ -260,7 +261,8 @@ impl Sides<'_> {
         lost: Error,
     ) -> Result<String, Problem> {
         let lies_there = head(store, key).await?;
-        let Some(mut parts) = Parts::open(store, key, lies_there.map_or(0, |s| s.size_bytes)).await?
+        let Some(mut parts) =
+            Parts::open(store, key, lies_there.map_or(0, |s| s.size_bytes)).await?
         else {
             return Err(Problem::Taken(lost));
         };
@@ -287,7 +289,11 @@ impl Sides<'_> {
                 if_match: Some(stat.version.clone()),
             };
             let if_absent = plain(Condition::IfAbsent);
-            match self.here.concat(vec![source], place.clone(), if_absent).await {
+            match self
+                .here
+                .concat(vec![source], place.clone(), if_absent)
+                .await
+            {
                 Ok(_) => return Ok(key),
                 Err(error) if error.code != ErrorCode::Conflict => return Err(error.into()),
                 Err(_) => {}
@@ -334,7 +340,10 @@ impl Sides<'_> {
     async fn room(&self, size_bytes: u64) -> Option<tokio::sync::SemaphorePermit<'_>> {
         let needs_bytes = OBJECT_BYTES + BUFFERS * size_bytes.min(PART_BYTES);
         // Only a closed semaphore refuses, and nobody closes this one.
-        self.budget.acquire_many((needs_bytes >> 10) as u32).await.ok()
+        self.budget
+            .acquire_many((needs_bytes >> 10) as u32)
+            .await
+            .ok()
     }
 }
 

@@ -26,14 +26,6 @@ pub struct Candidate {
     pub failures: u32,
 }
 
-/// What a look around found.
-#[derive(Debug, Default)]
-pub struct Survey {
-    pub candidates: Vec<Candidate>,
-    /// Paths that there are.
-    pub looked_at: u64,
-}
-
 /// The entries of a list by key, and what it passed over.
 #[derive(Default)]
 struct Listed {
@@ -53,7 +45,7 @@ impl Listed {
 
 impl Sides<'_> {
     /// Look at everything; with `both`, in the store too.
-    pub async fn survey(&self, both: bool) -> Result<Survey, Error> {
+    pub async fn survey(&self, both: bool) -> Result<Vec<Candidate>, Error> {
         self.restore_folders()?;
         let (mut here, mut there) = (Listed::default(), Listed::default());
         for folder in &self.folders.0 {
@@ -109,14 +101,11 @@ impl Sides<'_> {
             full: both,
             failures: 0,
         };
-        Ok(Survey {
-            candidates: suspects.into_iter().map(candidate).collect(),
-            looked_at: all.len() as u64,
-        })
+        Ok(suspects.into_iter().map(candidate).collect())
     }
 
     /// Look at these paths here, and at what lies or lay below them.
-    pub async fn survey_near(&self, keys: Vec<String>) -> Result<Survey, Error> {
+    pub async fn survey_near(&self, keys: Vec<String>) -> Result<Vec<Candidate>, Error> {
         let mut near: BTreeSet<String> = BTreeSet::new();
         for key in keys {
             let below = format!("{key}/");
@@ -142,10 +131,7 @@ impl Sides<'_> {
             full: false,
             failures: 0,
         };
-        Ok(Survey {
-            candidates: differing.into_iter().map(candidate).collect(),
-            looked_at: near.len() as u64,
-        })
+        Ok(differing.into_iter().map(candidate).collect())
     }
 
     /// A folder that is missing as a whole is lost, a disk that was not mounted perhaps: nobody deleted its files one

@@ -3,7 +3,7 @@
 
 mod check;
 pub(in crate::commands) mod copy;
-mod ends;
+pub(in crate::commands) mod ends;
 
 use std::time::Duration;
 
@@ -48,7 +48,7 @@ fn bar(length: u64, template: &str) -> anyhow::Result<ProgressBar> {
 }
 
 /// A line on standard error, above the bar where there is one.
-fn note(bar: &ProgressBar, line: &str) {
+pub(in crate::commands) fn note(bar: &ProgressBar, line: &str) {
     bar.suspend(|| eprintln!("haversack: {line}"));
 }
 
@@ -65,6 +65,6 @@ fn code(error: &Error) -> Code {
     }
 }
 
-fn failure(error: &Error, message: String) -> anyhow::Error {
+pub(in crate::commands) fn failure(error: &Error, message: String) -> anyhow::Error {
     Failure::new(code(error), message).into()
 }
