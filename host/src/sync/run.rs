@@ -265,6 +265,8 @@ impl<'s> Order<'s> {
             if both {
                 self.pending.clear();
             }
+            // In this order: what is watched must be there, and what came before is found by the look.
+            sides.restore_folders()?;
             if let Some(feed) = feed {
                 feed.watch()?;
             }

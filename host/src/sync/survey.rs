@@ -1,5 +1,5 @@
-//! Which paths look other than they were last: by lists of both sides, or of this one alone. Changes nothing but the
-//! folders that are missing; what becomes of a path is decided later, by a look at it alone.
+//! Which paths look other than they were last: by lists of both sides, or of this one alone. Changes no file; what
+//! becomes of a path is decided later, by a look at it alone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -46,7 +46,6 @@ impl Listed {
 impl Sides<'_> {
     /// Look at everything; with `both`, in the store too.
     pub async fn survey(&self, both: bool) -> Result<Vec<Candidate>, Error> {
-        self.restore_folders()?;
         let (mut here, mut there) = (Listed::default(), Listed::default());
         for folder in &self.folders.0 {
             list(self.here, &folder.place, &mut here).await?;
@@ -136,7 +135,7 @@ impl Sides<'_> {
 
     /// A folder that is missing as a whole is lost, a disk that was not mounted perhaps: nobody deleted its files one
     /// by one. It is made, and filled again.
-    fn restore_folders(&self) -> Result<(), Error> {
+    pub fn restore_folders(&self) -> Result<(), Error> {
         for folder in &self.folders.0 {
             let path = self.directory.join(&folder.place);
             let is_missing = std::fs::symlink_metadata(&path)

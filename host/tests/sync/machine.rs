@@ -16,7 +16,7 @@ use crate::place::{Place, text};
 
 pub const USER: &str = "moltbot:user_1";
 /// Far longer than anything takes; only a hang meets it.
-const BOUND: Duration = Duration::from_secs(120);
+const BOUND: Duration = Duration::from_secs(60);
 
 /// Files by their paths, with what is in them.
 pub type Files = BTreeMap<String, Vec<u8>>;
