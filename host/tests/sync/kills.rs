@@ -27,17 +27,10 @@ pub fn large_file(place: &Place) -> anyhow::Result<()> {
     let (a, b) = (Machine::new(place, "a")?, Machine::new(place, "b")?);
     a.write("large.bin", large(1, LARGE_BYTES))?;
     a.write("medium.bin", large(2, 9 << 20))?;
-    // Killed while it is on its way, and run again.
+    // Killed while they are on their way, and run again.
     let mut sync = a.start(&["--every", "1h"])?;
     sync.wait("found", |event| event["event"] == "found")?;
     sync.kill()?;
-    let so_far = there(place)?;
-    for (name, content) in &so_far {
-        ensure!(
-            a.files()?.get(name) == Some(content),
-            "half of {name} is there"
-        );
-    }
     a.once()?;
     let files = a.is_in_the_store()?;
     ensure!(files["workspace/large.bin"].len() == LARGE_BYTES, "cut");
