@@ -80,19 +80,31 @@ fn in_workspace(mut files: Files) -> Files {
 /// it may vanish only where somebody wrote over it or deleted it while it lay there.
 pub fn random(place: &Place) -> anyhow::Result<()> {
     let seed = u64::from(std::process::id());
-    random_of(place, seed).with_context(|| format!("seed {seed}"))
+    // No store deletes under a condition, so what a machine writes in the moment in which another deletes it is lost:
+    // the one kind does not delete, the other does not sync at the same moment.
+    for (kind, deletes) in [("at once", false), ("with deletes", true)] {
+        let names = [0, 1].map(|number| format!("{kind} {number}"));
+        let [a, b] = &names;
+        let machines = [Machine::new(place, a)?, Machine::new(place, b)?];
+        let killed = random_of(&machines, seed, deletes);
+        killed.with_context(|| format!("{kind}, seed {seed}"))?;
+    }
+    Ok(())
 }
 
-fn random_of(place: &Place, seed: u64) -> anyhow::Result<()> {
+fn random_of(machines: &[Machine<'_>; 2], seed: u64, deletes: bool) -> anyhow::Result<()> {
     let mut random = Random::new(seed);
-    let machines = [Machine::new(place, "a")?, Machine::new(place, "b")?];
-    for machine in &machines {
+    for machine in machines {
         machine.once()?;
     }
+    // What the machines before them left is let go by none, and stays.
+    let mut number = match deletes {
+        true => 1_000,
+        false => 0,
+    };
     let (mut saved, mut let_go) = (BTreeSet::new(), BTreeSet::new());
-    let mut number = 0;
     for _ in 0..12 {
-        for machine in &machines {
+        for machine in machines {
             for _ in 0..random.below(4) {
                 let files: Vec<(String, Vec<u8>)> = machine.files()?.into_iter().collect();
                 // An old name, or one of five that both machines know.
@@ -102,7 +114,7 @@ fn random_of(place: &Place, seed: u64) -> anyhow::Result<()> {
                 };
                 let there = std::fs::read(machine.path(&name)).ok();
                 let_go.extend(there.clone());
-                if there.is_some() && random.below(3) == 0 {
+                if deletes && there.is_some() && random.below(3) == 0 {
                     machine.remove(&name)?;
                     continue;
                 }
@@ -114,7 +126,12 @@ fn random_of(place: &Place, seed: u64) -> anyhow::Result<()> {
         }
         let times =
             [random.below(120), random.below(120)].map(|ms| Duration::from_millis(ms as u64));
-        let [a, b] = &machines;
+        let [a, b] = machines;
+        if deletes {
+            a.killed_after(times[0])?;
+            b.killed_after(times[1])?;
+            continue;
+        }
         std::thread::scope(|scope| {
             let first = scope.spawn(|| a.killed_after(times[0]));
             let second = scope.spawn(|| b.killed_after(times[1]));
@@ -126,7 +143,7 @@ fn random_of(place: &Place, seed: u64) -> anyhow::Result<()> {
     }
     // Undisturbed, until neither has anything to do for the other.
     for _ in 0..2 {
-        for machine in &machines {
+        for machine in machines {
             machine.once()?;
         }
     }

@@ -71,7 +71,8 @@ impl World {
             match decide(last.as_ref(), here.as_ref(), there.as_ref()).0 {
                 Step::Look { here, there } => {
                     assert!(here || there, "a look at nothing: {self:?}");
-                    assert!(!(here && here_known) && !(there && there_known), "{self:?}");
+                    let again = (here && here_known) || (there && there_known);
+                    assert!(!again, "a second look: {self:?}");
                     here_known |= here;
                     there_known |= there;
                 }
