@@ -5,7 +5,7 @@
 //! a condition, no link followed out. What both had when they were last the same is the [`manifest`]; what that means for
 //! a path, [`decide`] says; [`settle`] does it, one path at a time, so that a kill at any moment is made good by the next
 //! look. [`survey`] finds the paths to look at, [`feed`] hears of them, [`pending`] waits until they are quiet, and
-//! [`run`] is the order in which all that happens.
+//! [`order`] is the order in which all that happens.
 
 mod beside;
 mod decide;
@@ -13,6 +13,7 @@ mod event;
 mod feed;
 mod folders;
 mod manifest;
+mod order;
 mod pending;
 mod run;
 mod settle;
