@@ -15,6 +15,7 @@ pub mod media;
 mod owner;
 pub mod serve;
 pub mod store;
+pub mod sync;
 pub mod transfer;
 
 pub use engine::{COMPONENT, CallError, Context, Engine, EngineOptions};

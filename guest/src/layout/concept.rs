@@ -80,7 +80,7 @@ concepts! {
     /// List, read, write, edit, search in a workspace.
     Files "files"                       Works  Later   Absent   Works   Absent;
     /// A directory and the store kept the same.
-    Sync "sync"                         Absent Later   Absent   Absent  Absent;
+    Sync "sync"                         Absent Works   Absent   Absent  Absent;
     /// Users with a subscription.
     Tenants "tenants"                   Absent Works   Absent   Absent  Absent;
     /// How much a home takes, and limits on it.
@@ -104,7 +104,7 @@ concepts! {
     /// Running commands inside an agent's view.
     Sandbox "sandbox"                   Absent Absent  Absent   Later   Absent;
     /// A copy from which a home can be restored.
-    Backup "backup"                     Absent Later   Absent   Absent  Works;
+    Backup "backup"                     Absent Works   Absent   Absent  Works;
     /// Memory that several agents share.
     SharedMemory "shared-memory"        Absent Absent  Absent   Absent  NonGoal;
     /// Rewriting memory without being asked.
@@ -199,6 +199,8 @@ mod tests {
             Concept::Tenants,
             Concept::Usage,
             Concept::Retention,
+            Concept::Sync,
+            Concept::Backup,
         ];
         let of_solven = [Concept::Files, Concept::Skills, Concept::Workspace];
         for system in System::ALL {

@@ -78,6 +78,11 @@ const PLACED: [(&str, &str); 3] = [
     ("workspace/", "root/clawd/workspace/"),
 ];
 
+/// The folders of a user that belong on disk: below [`user_prefix`], and below the root there, each with its slash.
+pub fn placed_folders() -> &'static [(&'static str, &'static str)] {
+    &PLACED
+}
+
 /// The prefixes of what belongs on disk; the last one is the workspace's, where that is wanted.
 pub fn placed_prefixes(user: &UserId, workspace: bool) -> Vec<String> {
     let wanted = if workspace {

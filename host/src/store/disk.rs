@@ -65,6 +65,8 @@ pub struct DiskOptions {
     /// Files with a second name are errors and skipped in lists: a link may lead to data outside the
     /// root, and writing through it would change both.
     pub deny_hard_links: bool,
+    /// Leave a directory where it is when its last object is deleted: somebody may be in it.
+    pub keep_directories: bool,
     /// Check paths segment by segment even where the kernel can do it. It is found out by itself when
     /// the kernel cannot; this is for tests.
     pub check_each_segment: bool,

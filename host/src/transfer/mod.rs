@@ -6,6 +6,7 @@
 mod compare;
 mod object;
 pub(crate) mod read;
+pub(crate) mod write;
 
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use tokio::sync::Semaphore;

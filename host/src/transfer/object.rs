@@ -7,17 +7,14 @@ use sha2::{Digest, Sha256};
 
 use super::compare::{Difference, difference, proven, same_bytes};
 use super::read::{PART_BYTES, Parts, Problem, head};
+use super::write::{BUFFERS, OBJECT_BYTES, Writer, unique_number};
 use super::{BUDGET_BYTES, Event, ONE_STEP_BYTES_MAX, Outcome, Transfer, unsettled};
 use crate::store::check::error;
 use crate::store::key::shown;
-use crate::store::{Body, Condition, Entry, Error, ErrorCode, PutOptions, Source, Stat};
+use crate::store::{Condition, Entry, ErrorCode, PutOptions, Stat};
 
 /// Looks at an object that somebody writes meanwhile.
 const LOOKS_MAX: usize = 2;
-/// Of a part: as read, one that fills, and three on their way into a bucket.
-const BUFFERS: u64 = 5;
-/// Beside its bytes.
-const OBJECT_BYTES: u64 = 64 << 10;
 
 /// How much of an object was told as settled; together never more than its size.
 struct Told<'a> {
@@ -147,17 +144,13 @@ impl Transfer<'_> {
             metadata: source.stat.metadata.clone(),
         };
         let mut hash = Sha256::new();
-        let written = if source.stat.size_bytes <= PART_BYTES {
-            let bytes = source.next().await?.unwrap_or_default();
-            hash.update(&bytes);
-            told.half(bytes.len() as u64);
-            let put = self.to.put(key.to_owned(), Body::Binary(bytes), options);
-            put.await
-        } else {
-            self.write_large(key, &mut source, options, &mut hash, told)
-                .await?
+        let mut writer = Writer {
+            to: self.to,
+            beside: &unique_key,
+            hash: &mut hash,
+            passed: &|bytes| told.half(bytes),
         };
-        let version = match written {
+        let version = match writer.write(key, &mut source, options).await? {
             Ok(version) => Some(version),
             // What is read back tells.
             Err(error) if error.code == ErrorCode::OutcomeUnknown => None,
@@ -165,97 +158,6 @@ impl Transfer<'_> {
             Err(error) => return Err(error.into()),
         };
         self.read_back(key, &source.stat, hash, version, told).await
-    }
-
-    /// In parts. The outer failure is the source's or that of a part; the inner one is the last step's.
-    async fn write_large(
-        &self,
-        key: &str,
-        source: &mut Parts<'_>,
-        options: PutOptions,
-        hash: &mut Sha256,
-        told: &Told<'_>,
-    ) -> Result<Result<String, Error>, Problem> {
-        let Condition::IfMatch(seen) = options.condition.clone() else {
-            let upload = self.upload(key, source, options, None, hash, told);
-            return upload.await;
-        };
-        if source.stat.size_bytes > ONE_STEP_BYTES_MAX {
-            let always = PutOptions {
-                condition: Condition::Always,
-                ..options
-            };
-            let upload = self.upload(key, source, always, Some(&seen), hash, told);
-            return upload.await;
-        }
-        // An upload knows no if-match, a concat does: by way of an object that nobody else writes.
-        let beside = unique_key();
-        let if_absent = PutOptions {
-            condition: Condition::IfAbsent,
-            content_type: None,
-            metadata: Vec::new(),
-        };
-        let uploaded = self.upload(&beside, source, if_absent, None, hash, told);
-        let made = match uploaded.await? {
-            Ok(version) => {
-                let from = Source {
-                    key: beside.clone(),
-                    if_match: Some(version),
-                };
-                self.to.concat(vec![from], key.to_owned(), options).await
-            }
-            failed => failed,
-        };
-        let removed = self.to.delete(vec![beside]).await;
-        if let Some(Err(error)) = removed.into_iter().find(Result::is_err) {
-            return Err(error.into());
-        }
-        Ok(made)
-    }
-
-    /// `seen` is the version that must still lie there right before the end.
-    async fn upload(
-        &self,
-        key: &str,
-        source: &mut Parts<'_>,
-        options: PutOptions,
-        seen: Option<&str>,
-        hash: &mut Sha256,
-        told: &Told<'_>,
-    ) -> Result<Result<String, Error>, Problem> {
-        let mut upload = self.to.upload(key.to_owned(), options).await?;
-        let problem = loop {
-            let part = match source.next().await {
-                Ok(Some(part)) => part,
-                Ok(None) => break None,
-                Err(problem) => break Some(problem),
-            };
-            hash.update(&part);
-            let bytes = part.len() as u64;
-            if let Err(error) = upload.write(part).await {
-                break Some(error.into());
-            }
-            told.half(bytes);
-        };
-        let problem = match (problem, seen) {
-            (None, Some(seen)) => match head(self.to, key).await {
-                Ok(Some(stat)) if stat.version == seen => None,
-                Ok(_) => Some(Problem::Taken(unsettled(
-                    key,
-                    "somebody wrote it in the target meanwhile",
-                ))),
-                Err(error) => Some(error.into()),
-            },
-            (problem, _) => problem,
-        };
-        match problem {
-            None => Ok(upload.finish().await),
-            Some(problem) => {
-                // The first problem is the one to tell; what stays of the upload is swept.
-                let _ = upload.abort().await;
-                Err(problem)
-            }
-        }
     }
 
     /// What lies there must be what was read, `version` being the one that the write answered.
@@ -295,9 +197,5 @@ impl Transfer<'_> {
 
 /// A key that no other run uses.
 fn unique_key() -> String {
-    static NUMBER: AtomicU64 = AtomicU64::new(0);
-    let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
-    let time_ns = time.map_or(0, |time| time.as_nanos());
-    format!("haversack-copy-{}-{time_ns}-{number}", std::process::id())
+    format!("haversack-copy-{}", unique_number())
 }

@@ -61,7 +61,7 @@ fn directory(location: &str) -> Option<PathBuf> {
 }
 
 /// Where an address leads, segment by segment: what lies inside another begins with all of that one's.
-fn position(end: &End<'_>) -> Vec<String> {
+pub fn position(end: &End<'_>) -> Vec<String> {
     match Address::parse(end.location) {
         Ok(Address::Bucket(address)) => end.flags.resolved(&address),
         Ok(Address::Directory(path)) => {

@@ -3,7 +3,7 @@
 
 mod check;
 pub(in crate::commands) mod copy;
-mod ends;
+pub(in crate::commands) mod ends;
 
 use std::time::Duration;
 

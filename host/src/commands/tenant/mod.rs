@@ -9,6 +9,7 @@ mod restore;
 mod status;
 mod steps;
 mod sweep;
+mod sync;
 mod template;
 mod tier;
 mod usage;
@@ -28,6 +29,7 @@ pub use user::User;
 Examples:
   haversack tenant open moltbot:user_1 --template ./template
   haversack tenant hydrate moltbot:user_1 --root / -- clawdbot gateway
+  haversack tenant sync moltbot:user_1 DIR
   haversack tenant status moltbot:user_1
   haversack tenant usage moltbot:user_1 --repair
   haversack tenant end moltbot:user_1
@@ -50,6 +52,8 @@ enum Action {
     Open(open::Open),
     /// Start a user, place its files below a directory, and run a command
     Hydrate(hydrate::Hydrate),
+    /// Keep a directory and a user's files in the store the same
+    Sync(sync::Sync),
     /// Print what meta.json says
     Status(status::Status),
     /// Say that the user is active, at most once a minute
@@ -75,6 +79,7 @@ impl Tenant {
         match &self.action {
             Action::Open(open) => open.run(shared).await,
             Action::Hydrate(hydrate) => hydrate.run(shared).await,
+            Action::Sync(sync) => sync.run(shared).await,
             Action::Status(status) => status.run(shared).await,
             Action::Touch(touch) => touch.run(shared).await,
             Action::Usage(usage) => usage.run(shared).await,

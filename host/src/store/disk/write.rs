@@ -100,7 +100,9 @@ impl Disk {
             if let Err(errno @ (Errno::IO | Errno::ACCESS)) = synced {
                 failure = Some(self.unsettled(directory, errno));
             }
-            self.root.remove_empty(directory);
+            if !self.options.keep_directories {
+                self.root.remove_empty(directory);
+            }
         }
         if let Some(failure) = failure {
             for answer in answers.iter_mut().filter(|answer| answer.is_ok()) {
