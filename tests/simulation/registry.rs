@@ -24,5 +24,4 @@ pub const REGISTERED: &[&str] = &[
     "sessions.reset-begin",
     "sessions.reset-commit",
     "sessions.reset-resume",
-    "threads.configure",
 ];

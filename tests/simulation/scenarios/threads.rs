@@ -51,10 +51,6 @@ impl Scenario for Threads {
         "threads".to_owned()
     }
 
-    fn covers(&self) -> &'static [&'static str] {
-        &["threads.configure"]
-    }
-
     fn model(&self) -> Self::Model {
         None
     }
