@@ -1,6 +1,7 @@
 //! Formats, one a file: `parse(bytes) -> value + problems`, `render(value) -> bytes`. They know no
 //! store and no key.
 
+pub mod bus;
 pub mod chat;
 pub mod chat_metadata;
 pub mod entries;
@@ -15,3 +16,4 @@ pub mod skill;
 pub mod text;
 pub mod user_meta;
 pub mod utc;
+pub mod yaml;
