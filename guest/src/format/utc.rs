@@ -21,6 +21,13 @@ pub fn print(moment_ms: u64) -> Option<String> {
     ))
 }
 
+/// As [`print`], to the millisecond: `2026-01-29T23:00:00.123Z`.
+pub fn print_ms(moment_ms: u64) -> Option<String> {
+    let seconds = print(moment_ms)?;
+    let seconds = seconds.strip_suffix('Z')?;
+    Some(format!("{seconds}.{:03}Z", moment_ms % 1_000))
+}
+
 /// Milliseconds since 1970 of a moment of RFC 3339; none for anything else, and for moments before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     let (date, time) = text.split_at_checked(10)?;
@@ -133,6 +140,8 @@ mod tests {
         fn what_is_printed_is_read(seconds in 0_u64..=253_402_300_799) {
             let text = print(seconds * 1_000 + 999).unwrap();
             prop_assert_eq!(parse(&text), Some(seconds * 1_000));
+            let text = print_ms(seconds * 1_000 + 7).unwrap();
+            prop_assert_eq!(parse(&text), Some(seconds * 1_000 + 7));
         }
     }
 }

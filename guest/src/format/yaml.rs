@@ -36,7 +36,7 @@ impl Mapping {
         let entries = match read.block {
             Block::Read(mut entries) => {
                 for (_, node) in &mut entries {
-                    node.line = node.line.saturating_sub(lines_before);
+                    lift(node, lines_before);
                 }
                 Some(entries)
             }
@@ -53,6 +53,16 @@ impl Mapping {
     /// A value as text; none where it is missing, empty or no scalar.
     pub fn text(&self, name: &str) -> Option<String> {
         text_of(self.get(name)?)
+    }
+}
+
+/// A node and what is in it, so many lines further up; the reader bounds how deep that goes.
+fn lift(node: &mut Node, lines: u32) {
+    node.line = node.line.saturating_sub(lines);
+    match &mut node.value {
+        Value::Scalar { .. } => {}
+        Value::List(items) => items.iter_mut().for_each(|item| lift(item, lines)),
+        Value::Map(entries) => entries.iter_mut().for_each(|(_, item)| lift(item, lines)),
     }
 }
 
