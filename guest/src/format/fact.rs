@@ -36,10 +36,16 @@ impl Fact {
         let entries = match read.block {
             Block::Read(entries) => entries,
             Block::Absent => {
-                return Err("has no front matter; it needs created_at, scope, run_id and title".to_owned());
+                return Err(
+                    "has no front matter; it needs created_at, scope, run_id and title".to_owned(),
+                );
             }
             Block::Unreadable => {
-                let causes: Vec<String> = read.findings.into_iter().map(|found| found.message).collect();
+                let causes: Vec<String> = read
+                    .findings
+                    .into_iter()
+                    .map(|found| found.message)
+                    .collect();
                 return Err(causes.join("; "));
             }
         };
@@ -61,8 +67,14 @@ impl Fact {
         };
         match missing.is_empty() {
             true if fact.scope == "task" || fact.scope == "project" => Ok(fact),
-            true => Err(format!("has the scope {:?}; it is task or project", fact.scope)),
-            false => Err(format!("has no {} in its front matter, which a fact needs", missing.join(", "))),
+            true => Err(format!(
+                "has the scope {:?}; it is task or project",
+                fact.scope
+            )),
+            false => Err(format!(
+                "has no {} in its front matter, which a fact needs",
+                missing.join(", ")
+            )),
         }
     }
 }
@@ -83,15 +95,24 @@ mod tests {
         assert_eq!(Fact::parse(&fact.render()), Ok(fact.clone()));
         for name in ["created_at", "scope", "run_id", "title"] {
             let lines = fact.render();
-            let without: Vec<&str> = lines.lines().filter(|line| !line.starts_with(name)).collect();
+            let without: Vec<&str> = lines
+                .lines()
+                .filter(|line| !line.starts_with(name))
+                .collect();
             let why = Fact::parse(&without.join("\n")).unwrap_err();
             assert!(why.contains(name), "{why}");
         }
         for (text, why) in [
             ("Body", "no front matter"),
             ("---\na: [\n---\n", "cannot be read"),
-            ("---\ncreated_at: x\nscope: all\nrun_id: r\ntitle: t\n---\n", "task or project"),
-            ("---\ncreated_at: x\nscope: task\nrun_id: \"\"\ntitle: t\n---\n", "run_id"),
+            (
+                "---\ncreated_at: x\nscope: all\nrun_id: r\ntitle: t\n---\n",
+                "task or project",
+            ),
+            (
+                "---\ncreated_at: x\nscope: task\nrun_id: \"\"\ntitle: t\n---\n",
+                "run_id",
+            ),
         ] {
             let found = Fact::parse(text).unwrap_err();
             assert!(found.contains(why), "{found}");

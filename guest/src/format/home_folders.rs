@@ -31,7 +31,9 @@ impl HomeFolders {
             }
             for folder in folders {
                 let (path, description) = (scalar(&folder.path), scalar(&folder.description));
-                text.push_str(&format!("  - path: {path}\n    description: {description}\n"));
+                text.push_str(&format!(
+                    "  - path: {path}\n    description: {description}\n"
+                ));
             }
         }
         text
@@ -50,7 +52,9 @@ impl HomeFolders {
         }
         let mut folders = |name: &str| match read.get(name).map(|node| (node, &node.value)) {
             Some((_, Value::List(items))) => {
-                let items = items.iter().filter_map(|item| folder(item, name, &mut findings));
+                let items = items
+                    .iter()
+                    .filter_map(|item| folder(item, name, &mut findings));
                 items.collect()
             }
             Some((node, _)) if !node.is_null() => {
@@ -60,7 +64,8 @@ impl HomeFolders {
             }
             _ => Vec::new(),
         };
-        let (source_folders, additional_folders) = (folders("source_folders"), folders("additional_folders"));
+        let (source_folders, additional_folders) =
+            (folders("source_folders"), folders("additional_folders"));
         let project_root = read.text("project_root").unwrap_or_default();
         if project_root.is_empty() {
             let message = "project_root is missing";
@@ -110,7 +115,10 @@ mod tests {
             }],
             additional_folders: Vec::new(),
         };
-        assert_eq!(HomeFolders::parse(&folders.render()), (Some(folders.clone()), Vec::new()));
+        assert_eq!(
+            HomeFolders::parse(&folders.render()),
+            (Some(folders.clone()), Vec::new())
+        );
         let fenced = format!("---\n{}---\n\nMore about it.\n", folders.render());
         assert_eq!(HomeFolders::parse(&fenced).0, Some(folders));
     }

@@ -47,7 +47,10 @@ impl Mapping {
 
     pub fn get(&self, name: &str) -> Option<&Node> {
         let entries = self.entries.as_ref()?;
-        entries.iter().find(|(there, _)| there == name).map(|(_, node)| node)
+        entries
+            .iter()
+            .find(|(there, _)| there == name)
+            .map(|(_, node)| node)
     }
 
     /// A value as text; none where it is missing, empty or no scalar.
@@ -140,11 +143,41 @@ mod tests {
             assert_eq!(scalar(bare), bare);
         }
         for text in [
-            "", "true", "No", "null", "7", "1e5", "0x1F", "2026-02-20", "12:30", "a: b", "a #b", "- a", "&a", "*a",
-            "!a", "a ", " a", "---", "'a'", "a\nb", "\u{feff}a", "[a", "{a", "%a", "`a", "é", "\u{85}", "a\\b", "\"",
+            "",
+            "true",
+            "No",
+            "null",
+            "7",
+            "1e5",
+            "0x1F",
+            "2026-02-20",
+            "12:30",
+            "a: b",
+            "a #b",
+            "- a",
+            "&a",
+            "*a",
+            "!a",
+            "a ",
+            " a",
+            "---",
+            "'a'",
+            "a\nb",
+            "\u{feff}a",
+            "[a",
+            "{a",
+            "%a",
+            "`a",
+            "é",
+            "\u{85}",
+            "a\\b",
+            "\"",
         ] {
             let printed = scalar(text);
-            assert!(printed.starts_with('"') && !printed.contains('\n'), "{printed}");
+            assert!(
+                printed.starts_with('"') && !printed.contains('\n'),
+                "{printed}"
+            );
         }
     }
 
@@ -163,7 +196,10 @@ mod tests {
         }
         let broken = Mapping::of_file("a: 1\nb: [\n");
         assert_eq!(broken.entries, None);
-        assert_eq!(broken.findings.first().and_then(|finding| finding.line), Some(2));
+        assert_eq!(
+            broken.findings.first().and_then(|finding| finding.line),
+            Some(2)
+        );
         let read = Mapping::of_file("a: 1\nb: x\n");
         assert_eq!(read.get("b").map(|node| node.line), Some(2));
     }

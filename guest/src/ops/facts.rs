@@ -83,7 +83,9 @@ pub fn write(store: &dyn Store, request: &WriteRequest) -> Result<WriteAnswer> {
         )));
     }
     if request.run.is_empty() {
-        return Err(Error::invalid("a fact has a run-id; name the run that found it out"));
+        return Err(Error::invalid(
+            "a fact has a run-id; name the run that found it out",
+        ));
     }
     RunId::parse(&request.run)?;
     if let Some(task) = &scope.task {
@@ -122,7 +124,9 @@ pub fn list(
         None => begin.clone(),
         Some(key) if key.starts_with(&begin) => key.to_owned(),
         Some(_) => {
-            return Err(Error::invalid("continue-from is of another list; pass the one that a page gave"));
+            return Err(Error::invalid(
+                "continue-from is of another list; pass the one that a page gave",
+            ));
         }
     };
     let mut keys: Vec<(String, u64)> = Vec::new();
@@ -137,7 +141,9 @@ pub fn list(
     let mut next = None;
     loop {
         let listing = store.list(list.clone())?;
-        let passed = listing.last_key().is_some_and(|last| !last.starts_with(&begin));
+        let passed = listing
+            .last_key()
+            .is_some_and(|last| !last.starts_with(&begin));
         for entry in listing.entries {
             if keys.len() == FACTS_PAGE_MAX {
                 next = keys.last().map(|(key, _)| key.clone());
@@ -147,7 +153,9 @@ pub fn list(
                 continue;
             }
             match Place::parse(&entry.key) {
-                Some(Place::Fact { .. } | Place::TaskFacts { .. }) => keys.push((entry.key, entry.size_bytes)),
+                Some(Place::Fact { .. } | Place::TaskFacts { .. }) => {
+                    keys.push((entry.key, entry.size_bytes))
+                }
                 _ => {
                     let message = "is named like a fact, and is none by its name";
                     problems.push(Problem::new(ProblemKind::Skipped, entry.key, message));
@@ -159,7 +167,9 @@ pub fn list(
             break;
         }
     }
-    let wave = keys.iter().map(|(key, _)| get(key, RUN_FILE_BYTES_MAX as u64));
+    let wave = keys
+        .iter()
+        .map(|(key, _)| get(key, RUN_FILE_BYTES_MAX as u64));
     let answers = match keys.is_empty() {
         true => Vec::new(),
         false => store.read(wave.collect())?,
@@ -250,7 +260,11 @@ impl Scope {
     }
 
     fn name(&self) -> &'static str {
-        if self.task.is_some() { "task" } else { "project" }
+        if self.task.is_some() {
+            "task"
+        } else {
+            "project"
+        }
     }
 
     /// A fact of a task has no name: of several of one moment the timestamp is numbered.

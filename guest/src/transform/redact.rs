@@ -14,7 +14,8 @@ pub fn command(arguments: &[String]) -> String {
             true => REDACTED.to_owned(),
             false => redacted(argument),
         };
-        secret_follows = argument.starts_with('-') && !argument.contains('=') && is_secret_name(argument);
+        secret_follows =
+            argument.starts_with('-') && !argument.contains('=') && is_secret_name(argument);
         words.push(quoted(&word));
     }
     words.join(" ")
@@ -32,18 +33,28 @@ fn redacted(argument: &str) -> String {
         return endpoint(argument);
     }
     let looks_so = argument.lines().any(|line| of_line(line).is_some());
-    if looks_so { REDACTED.to_owned() } else { argument.to_owned() }
+    if looks_so {
+        REDACTED.to_owned()
+    } else {
+        argument.to_owned()
+    }
 }
 
 /// An address without user info, and without what in its query or fragment is or looks like a secret.
 pub fn endpoint(address: &str) -> String {
     let Some((scheme, rest)) = address.split_once("://") else {
         let looks_so = of_line(address).is_some();
-        return if looks_so { REDACTED.to_owned() } else { address.to_owned() };
+        return if looks_so {
+            REDACTED.to_owned()
+        } else {
+            address.to_owned()
+        };
     };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at_checked(end).unwrap_or((rest, ""));
-    let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
+    let host = authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host);
     let end = rest.find(['?', '#']).unwrap_or(rest.len());
     let (path, query) = rest.split_at_checked(end).unwrap_or((rest, ""));
     let path = match of_line(path) {
@@ -64,7 +75,11 @@ pub fn endpoint(address: &str) -> String {
 }
 
 fn is_secret_pair(pair: &str) -> bool {
-    let name = pair.split('=').next().unwrap_or_default().to_ascii_lowercase();
+    let name = pair
+        .split('=')
+        .next()
+        .unwrap_or_default()
+        .to_ascii_lowercase();
     let token_like = ["key", "sig", "signature", "auth", "code", "session"];
     token_like.contains(&name.as_str()) || is_secret_name(&name) || of_line(pair).is_some()
 }
@@ -87,9 +102,18 @@ mod tests {
         let token = ["ghp_", "Zu4kQ9wtPLm2Xc7Vb1Nn5Rr8Dd3Ff6Gg"].concat();
         for (words, expected) in [
             (vec!["claude", "-p", "fix it"], "claude -p 'fix it'"),
-            (vec!["x", "--password", "hunter2", "y"], "x --password [redacted] y"),
-            (vec!["x", "--api-key=abc", "-v"], "x --api-key=[redacted] -v"),
-            (vec!["env", "OPENAI_API_KEY=abc", "x"], "env OPENAI_API_KEY=[redacted] x"),
+            (
+                vec!["x", "--password", "hunter2", "y"],
+                "x --password [redacted] y",
+            ),
+            (
+                vec!["x", "--api-key=abc", "-v"],
+                "x --api-key=[redacted] -v",
+            ),
+            (
+                vec!["env", "OPENAI_API_KEY=abc", "x"],
+                "env OPENAI_API_KEY=[redacted] x",
+            ),
             (vec!["x", "--token", "--verbose"], "x --token --verbose"),
             (vec!["x", token.as_str()], "x [redacted]"),
             (vec!["x", "it's", ""], "x 'it'\\''s' ''"),
@@ -106,9 +130,15 @@ mod tests {
     fn endpoints() {
         for (address, expected) in [
             ("https://api.example.com/v1", "https://api.example.com/v1"),
-            ("https://user:secret@api.example.com/v1", "https://api.example.com/v1"),
+            (
+                "https://user:secret@api.example.com/v1",
+                "https://api.example.com/v1",
+            ),
             ("https://user@host", "https://host"),
-            ("https://host/v1?region=eu&api_key=abc&x=1", "https://host/v1?region=eu&x=1"),
+            (
+                "https://host/v1?region=eu&api_key=abc&x=1",
+                "https://host/v1?region=eu&x=1",
+            ),
             ("https://host?token=abc", "https://host"),
             ("https://host/a#access_token=abc", "https://host/a"),
             ("https://host/p?q=a@b", "https://host/p?q=a@b"),

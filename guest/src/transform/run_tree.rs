@@ -21,7 +21,7 @@ pub enum Relation {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Flag {
+pub enum Fault {
     /// Its parent is no run of this task.
     DanglingParent,
     /// The run that it restarts is no run of this task.
@@ -41,7 +41,7 @@ pub struct Node {
     pub relation: Relation,
     /// The run above.
     pub above: Option<usize>,
-    pub flags: Vec<Flag>,
+    pub faults: Vec<Fault>,
 }
 
 /// All runs, each once, in the order in which a tree is printed: below each run first those that it restarted, then its
@@ -53,31 +53,38 @@ pub fn tree<A: Ord>(runs: &[Run<A>]) -> Vec<Node> {
     let key = |at: &usize| runs.get(*at).map(|run| (&run.age, &run.id));
     by_age.sort_by(|left, right| key(left).cmp(&key(right)));
     let rank = ranks(&by_age);
-    let ids: BTreeMap<&str, usize> = runs.iter().enumerate().map(|(at, run)| (run.id.as_str(), at)).collect();
+    let ids: BTreeMap<&str, usize> = runs
+        .iter()
+        .enumerate()
+        .map(|(at, run)| (run.id.as_str(), at))
+        .collect();
     let find = |id: &Option<String>| id.as_deref().and_then(|id| ids.get(id).copied());
     let mut places: Vec<Place> = runs.iter().map(|_| Place::default()).collect();
     // Oldest first, so that the newest of several that restarted a run has it.
     for at in &by_age {
         let Some(run) = runs.get(*at) else { continue };
         if run.previous.is_some() && find(&run.previous).is_none() {
-            flag(&mut places, *at, Flag::DanglingPrevious);
+            fault(&mut places, *at, Fault::DanglingPrevious);
         }
         if run.parent.is_some() && find(&run.parent).is_none() {
-            flag(&mut places, *at, Flag::DanglingParent);
+            fault(&mut places, *at, Fault::DanglingParent);
         }
         if let Some(previous) = find(&run.previous) {
-            let before = places.get_mut(previous).and_then(|place| place.above.replace((*at, Relation::Earlier)));
+            let before = places
+                .get_mut(previous)
+                .and_then(|place| place.above.replace((*at, Relation::Earlier)));
             if let Some((other, _)) = before {
-                flag(&mut places, other, Flag::SharedPrevious);
+                fault(&mut places, other, Fault::SharedPrevious);
             }
         }
     }
     for at in 0..runs.len() {
         let is_head = places.get(at).is_some_and(|place| place.above.is_none());
-        if is_head && let Some(parent) = parent_of_chain(runs, &find, at) {
-            if let Some(place) = places.get_mut(at) {
-                place.above = Some((parent, Relation::Child));
-            }
+        if is_head
+            && let Some(parent) = parent_of_chain(runs, &find, at)
+            && let Some(place) = places.get_mut(at)
+        {
+            place.above = Some((parent, Relation::Child));
         }
     }
     break_cycles(&mut places, &rank);
@@ -87,14 +94,14 @@ pub fn tree<A: Ord>(runs: &[Run<A>]) -> Vec<Node> {
 #[derive(Debug, Clone, Default)]
 struct Place {
     above: Option<(usize, Relation)>,
-    flags: Vec<Flag>,
+    faults: Vec<Fault>,
 }
 
-fn flag(places: &mut [Place], at: usize, flag: Flag) {
+fn fault(places: &mut [Place], at: usize, fault: Fault) {
     if let Some(place) = places.get_mut(at)
-        && !place.flags.contains(&flag)
+        && !place.faults.contains(&fault)
     {
-        place.flags.push(flag);
+        place.faults.push(fault);
     }
 }
 
@@ -145,7 +152,12 @@ fn break_cycles(places: &mut [Place], rank: &[usize]) {
                 None => break,
             }
         }
-        let goes_up = |at: usize| places.get(at).and_then(|place| place.above).map(|(above, _)| above);
+        let goes_up = |at: usize| {
+            places
+                .get(at)
+                .and_then(|place| place.above)
+                .map(|(above, _)| above)
+        };
         if seen.get(at) != Some(&walk) || goes_up(at).is_none() {
             continue;
         }
@@ -160,7 +172,7 @@ fn break_cycles(places: &mut [Place], rank: &[usize]) {
         if next.is_none() {
             continue;
         }
-        flag(places, oldest, Flag::Cycle);
+        fault(places, oldest, Fault::Cycle);
         if let Some(place) = places.get_mut(oldest) {
             place.above = None;
         }
@@ -186,13 +198,13 @@ fn print(places: &[Place], by_age: &[usize]) -> Vec<Node> {
     }
     let mut nodes = Vec::with_capacity(places.len());
     while let Some((index, relation, depth, above)) = stack.pop() {
-        let flags = places.get(index).map(|place| place.flags.clone());
+        let faults = places.get(index).map(|place| place.faults.clone());
         nodes.push(Node {
             index,
             depth,
             relation,
             above,
-            flags: flags.unwrap_or_default(),
+            faults: faults.unwrap_or_default(),
         });
         for (at, relation) in below.get(index).into_iter().flatten() {
             stack.push((*at, *relation, depth + 1, Some(index)));
@@ -217,12 +229,24 @@ mod tests {
         }
     }
 
-    /// `id` indented by its depth, `<` before an earlier one, flags behind it.
+    /// `id` indented by its depth, `<` before an earlier one, faults behind it.
     fn shown(runs: &[Run<u32>]) -> String {
         let lines = tree(runs).into_iter().map(|node| {
-            let mark = if node.relation == Relation::Earlier { "<" } else { "" };
-            let flags: String = node.flags.iter().map(|flag| format!(" {flag:?}")).collect();
-            format!("{}{mark}{}{flags}", ".".repeat(node.depth as usize), runs[node.index].id)
+            let mark = if node.relation == Relation::Earlier {
+                "<"
+            } else {
+                ""
+            };
+            let faults: String = node
+                .faults
+                .iter()
+                .map(|fault| format!(" {fault:?}"))
+                .collect();
+            format!(
+                "{}{mark}{}{faults}",
+                ".".repeat(node.depth as usize),
+                runs[node.index].id
+            )
         });
         lines.collect::<Vec<_>>().join("\n")
     }
@@ -231,21 +255,43 @@ mod tests {
     fn trees() {
         for (runs, expected) in [
             (vec![], ""),
-            (vec![run("a", "", ""), run("b", "a", ""), run("c", "b", ""), run("d", "a", "")], "a\n.b\n..c\n.d"),
+            (
+                vec![
+                    run("a", "", ""),
+                    run("b", "a", ""),
+                    run("c", "b", ""),
+                    run("d", "a", ""),
+                ],
+                "a\n.b\n..c\n.d",
+            ),
             // Restarts: the newest heads, children stay with theirs.
             (
-                vec![run("a", "", ""), run("b", "", "a"), run("c", "", "b"), run("x", "a", "")],
+                vec![
+                    run("a", "", ""),
+                    run("b", "", "a"),
+                    run("c", "", "b"),
+                    run("x", "a", ""),
+                ],
                 "c\n.<b\n..<a\n...x",
             ),
-            (vec![run("p", "", ""), run("a", "p", ""), run("b", "", "a")], "p\n.b\n..<a"),
-            (vec![run("a", "gone", "lost")], "a DanglingPrevious DanglingParent"),
+            (
+                vec![run("p", "", ""), run("a", "p", ""), run("b", "", "a")],
+                "p\n.b\n..<a",
+            ),
+            (
+                vec![run("a", "gone", "lost")],
+                "a DanglingPrevious DanglingParent",
+            ),
             (vec![run("a", "a", "")], "a Cycle"),
             (vec![run("a", "", "a")], "a Cycle"),
             (vec![run("a", "b", ""), run("b", "a", "")], "a Cycle\n.b"),
             (vec![run("a", "", "b"), run("b", "", "a")], "a Cycle\n.<b"),
             // The run that it restarts is its parent, too.
             (vec![run("a", "", ""), run("b", "a", "a")], "a Cycle\n.b"),
-            (vec![run("a", "", ""), run("b", "", "a"), run("c", "", "a")], "b SharedPrevious\nc\n.<a"),
+            (
+                vec![run("a", "", ""), run("b", "", "a"), run("c", "", "a")],
+                "b SharedPrevious\nc\n.<a",
+            ),
         ] {
             assert_eq!(shown(&runs), expected);
         }
@@ -256,7 +302,12 @@ mod tests {
         let runs: Vec<_> = (0..20_000_u32)
             .map(|at| {
                 let parent = at.checked_sub(1).map(|before| before.to_string());
-                Run { id: at.to_string(), age: at, parent, previous: None }
+                Run {
+                    id: at.to_string(),
+                    age: at,
+                    parent,
+                    previous: None,
+                }
             })
             .collect();
         assert_eq!(tree(&runs).last().map(|node| node.depth), Some(19_999));

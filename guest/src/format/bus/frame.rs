@@ -74,16 +74,18 @@ impl Line<'_> {
 /// One after the other, because a piece may have millions of them.
 fn lines(piece: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let mut end = 0;
-    piece.split_inclusive(|byte| *byte == b'\n').map(move |bytes| {
-        let start = end;
-        end += bytes.len();
-        let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
-        Line {
-            start,
-            end,
-            text: text.strip_suffix(b"\r").unwrap_or(text),
-        }
-    })
+    piece
+        .split_inclusive(|byte| *byte == b'\n')
+        .map(move |bytes| {
+            let start = end;
+            end += bytes.len();
+            let text = bytes.strip_suffix(b"\n").unwrap_or(bytes);
+            Line {
+                start,
+                end,
+                text: text.strip_suffix(b"\r").unwrap_or(text),
+            }
+        })
 }
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
@@ -284,10 +286,15 @@ struct OwnMembers {
 
 impl OwnMembers {
     fn of(header: &[u8]) -> Self {
-        let mut meta = lines(header).skip_while(|line| line.text != b"meta:").skip(1);
+        let mut meta = lines(header)
+            .skip_while(|line| line.text != b"meta:")
+            .skip(1);
         let mut member = |name: &str| {
             let line = std::str::from_utf8(meta.next()?.text).ok()?;
-            line.strip_prefix("  ")?.strip_prefix(name)?.strip_prefix(": ").map(str::to_owned)
+            line.strip_prefix("  ")?
+                .strip_prefix(name)?
+                .strip_prefix(": ")
+                .map(str::to_owned)
         };
         let body_bytes = member("body_bytes").and_then(|bytes| bytes.parse().ok());
         Self {
@@ -308,7 +315,8 @@ pub fn legacy(line: &str) -> Option<(&str, &str, &str)> {
     let (kind, text) = rest.split_once(':')?;
     let is_type = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit() || byte == b'_';
     let dated = timestamp.starts_with(|first: char| first.is_ascii_digit());
-    let fits = dated && kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.bytes().all(is_type);
+    let fits =
+        dated && kind.starts_with(|c: char| c.is_ascii_uppercase()) && kind.bytes().all(is_type);
     fits.then(|| (timestamp, kind, text.trim_start_matches(' ')))
 }
 

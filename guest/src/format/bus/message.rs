@@ -150,7 +150,10 @@ impl Message {
             task_id: mapping.text("task_id"),
             run_id: mapping.text("run_id"),
             issue_id: mapping.text("issue_id"),
-            parents: items(mapping.get("parents")).into_iter().map(parent).collect(),
+            parents: items(mapping.get("parents"))
+                .into_iter()
+                .map(parent)
+                .collect(),
             links: items(mapping.get("links")).into_iter().map(shown).collect(),
             meta,
             body: match escaped && !edited {

@@ -22,14 +22,17 @@ fn appended(bus: &[u8], message: &Message) -> Vec<u8> {
 }
 
 fn bus(messages: &[Message]) -> Vec<u8> {
-    messages.iter().fold(Vec::new(), |bus, message| appended(&bus, message))
+    messages
+        .iter()
+        .fold(Vec::new(), |bus, message| appended(&bus, message))
 }
 
 /// Messages by id and body, and what is none by its problem.
 fn read(bus: &[u8]) -> Vec<Result<(Option<String>, String), String>> {
     let frames = frames(bus);
     let read = frames.iter().map(Message::read);
-    read.map(|read| read.map(|(message, _)| (message.msg_id, message.body))).collect()
+    read.map(|read| read.map(|(message, _)| (message.msg_id, message.body)))
+        .collect()
 }
 
 fn said(id: &str, body: &str) -> Result<(Option<String>, String), String> {
@@ -90,11 +93,17 @@ fn no_body_forges_an_entry() {
         "...\n",
         "\u{feff}",
     ] {
-        let three = [message("MSG-1", "before"), message("MSG-2", body), message("MSG-3", "after\n")];
+        let three = [
+            message("MSG-1", "before"),
+            message("MSG-2", body),
+            message("MSG-3", "after\n"),
+        ];
         for count in 1..=3 {
             let bus = bus(&three[..count]);
-            let expected: Vec<_> =
-                three[..count].iter().map(|m| said(m.msg_id.as_deref().unwrap_or_default(), &m.body)).collect();
+            let expected: Vec<_> = three[..count]
+                .iter()
+                .map(|m| said(m.msg_id.as_deref().unwrap_or_default(), &m.body))
+                .collect();
             assert_eq!(read(&bus), expected, "{body:?}");
         }
     }
@@ -106,12 +115,12 @@ fn legacy_lines_a_preamble_and_a_byte_order_mark() {
     let bus = appended(old.as_bytes(), &message("MSG-1", "new\n"));
     assert_eq!(
         read(&bus),
-        [
-            Ok((None, "half: done".to_owned())),
-            said("MSG-1", "new\n")
-        ]
+        [Ok((None, "half: done".to_owned())), said("MSG-1", "new\n")]
     );
-    assert_eq!(BusEntries.entries(&bus)[0].bytes, b"[2026-01-02 10:00:00] PROGRESS: half: done\r\n");
+    assert_eq!(
+        BusEntries.entries(&bus)[0].bytes,
+        b"[2026-01-02 10:00:00] PROGRESS: half: done\r\n"
+    );
     let marked = ["\u{feff}".as_bytes(), &bus[old.len()..]].concat();
     assert_eq!(read(&marked), [said("MSG-1", "new\n")]);
     // A rule of Markdown in the preamble opens nothing for long.
@@ -127,12 +136,20 @@ fn entries_of_other_programs() {
     assert_eq!(problems[0], Ok((None, "line one\n\nline two\n".to_owned())));
     assert_eq!(problems[1], Ok((None, "x\r\n".to_owned())));
     assert_eq!(problems[2], Err("its header has no project_id".to_owned()));
-    assert!(problems[3].as_ref().is_err_and(|why| why.contains("no YAML")), "{problems:?}");
+    assert!(
+        problems[3]
+            .as_ref()
+            .is_err_and(|why| why.contains("no YAML")),
+        "{problems:?}"
+    );
     assert_eq!(problems[4], Err("torn: the entry has no end".to_owned()));
     let whole = [bus.as_slice(), b"seven\n"].concat();
     let frames = frames(&whole);
     let (last, _) = Message::read(&frames[4]).unwrap();
-    assert_eq!((last.body.as_str(), last.meta), ("seven\n", vec![("n".to_owned(), "7".to_owned())]));
+    assert_eq!(
+        (last.body.as_str(), last.meta),
+        ("seven\n", vec![("n".to_owned(), "7".to_owned())])
+    );
     let (second, _) = Message::read(&frames[1]).unwrap();
     assert_eq!(second.parents[0].msg_id, "MSG-1");
 }
@@ -145,15 +162,23 @@ fn a_header_that_is_never_closed_hides_nothing_behind_it() {
     ]
     .concat();
     let read = read(&bus);
-    assert!(read[0].as_ref().is_err_and(|why| why.contains("never closed")));
+    assert!(
+        read[0]
+            .as_ref()
+            .is_err_and(|why| why.contains("never closed"))
+    );
     assert_eq!(read[1], said("MSG-2", "x\n"));
 }
 
 #[test]
 fn a_body_that_was_edited_is_given_as_it_stands() {
-    let text = String::from_utf8(bus(&[message("MSG-1", "one\n"), message("MSG-2", "two\n")])).unwrap();
+    let text =
+        String::from_utf8(bus(&[message("MSG-1", "one\n"), message("MSG-2", "two\n")])).unwrap();
     for (edited, first) in [
-        (text.replace("one\n", "one and a half\n"), "one and a half\n"),
+        (
+            text.replace("one\n", "one and a half\n"),
+            "one and a half\n",
+        ),
         (text.replace("one\n", "o\n"), "o\n"),
         (text.replace('\n', "\r\n"), "one\r\n"),
     ] {
@@ -170,13 +195,19 @@ fn a_body_that_was_edited_is_given_as_it_stands() {
 /// read.
 #[test]
 fn torn_anywhere() {
-    let before = [message("MSG-1", "first, without an end"), message("MSG-2", "second\n\n\n")];
+    let before = [
+        message("MSG-1", "first, without an end"),
+        message("MSG-2", "second\n\n\n"),
+    ];
     for body in ["third\n---\n\nx", "", "{haversack: torn\n"] {
         let third = message("MSG-3", body);
         let (start, whole) = (bus(&before).len(), appended(&bus(&before), &third));
         for cut in start..=whole.len() {
             let torn = &whole[..cut];
-            let mut expected = vec![said("MSG-1", &before[0].body), said("MSG-2", &before[1].body)];
+            let mut expected = vec![
+                said("MSG-1", &before[0].body),
+                said("MSG-2", &before[1].body),
+            ];
             if cut == whole.len() {
                 expected.push(said("MSG-3", body));
             }

@@ -67,7 +67,8 @@ fn entries(text: &str) -> Result<Vec<(String, Node)>, String> {
 fn field(lines: &[String], name: &str) -> Option<(usize, usize)> {
     let names = |line: &String| {
         let line = line.trim_start_matches('\u{feff}');
-        line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':'))
+        line.strip_prefix(name)
+            .is_some_and(|rest| rest.starts_with(':'))
     };
     let from = lines.iter().position(names)?;
     let behind = lines.get(from + 1..).unwrap_or_default();
@@ -79,7 +80,12 @@ fn field(lines: &[String], name: &str) -> Option<(usize, usize)> {
 /// Where a field belongs that is not there yet.
 fn place(lines: &[String], name: &str) -> usize {
     let before = NAMES.iter().take_while(|(there, _)| *there != name);
-    let last = before.filter_map(|(there, _)| field(lines, there)).map(|(_, to)| to).max();
-    let begins = lines.first().is_some_and(|line| line.trim_start_matches('\u{feff}').trim_end() == "---");
+    let last = before
+        .filter_map(|(there, _)| field(lines, there))
+        .map(|(_, to)| to)
+        .max();
+    let begins = lines
+        .first()
+        .is_some_and(|line| line.trim_start_matches('\u{feff}').trim_end() == "---");
     last.unwrap_or(usize::from(begins))
 }

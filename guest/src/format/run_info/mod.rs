@@ -57,7 +57,9 @@ impl Set {
         match self {
             Self::Text(text) => scalar(text),
             Self::Number(number) => number.to_string(),
-            Self::Time(ms) => ms.and_then(utc::print_ms).unwrap_or_else(|| NO_TIME.to_owned()),
+            Self::Time(ms) => ms
+                .and_then(utc::print_ms)
+                .unwrap_or_else(|| NO_TIME.to_owned()),
         }
     }
 
@@ -77,7 +79,10 @@ pub type Fields = Vec<(&'static str, Set)>;
 pub fn render(fields: &Fields) -> String {
     let mut text = String::new();
     for (name, required) in NAMES {
-        let set = fields.iter().find(|(set, _)| *set == name).map(|(_, set)| set);
+        let set = fields
+            .iter()
+            .find(|(set, _)| *set == name)
+            .map(|(_, set)| set);
         let printed = match set {
             Some(set) => set.printed(),
             None if required => absent(name).printed(),
@@ -139,7 +144,12 @@ pub fn parse(text: &str) -> (Option<RunInfo>, Vec<Finding>) {
     }
     let mut odd = |name: &str, rule: &str| {
         let line = read.get(name).map(|node| node.line);
-        let shown: String = read.text(name).unwrap_or_default().chars().take(40).collect();
+        let shown: String = read
+            .text(name)
+            .unwrap_or_default()
+            .chars()
+            .take(40)
+            .collect();
         let message = format!("{name} is {shown:?}; it should be {rule}");
         findings.push(Finding::new(ProblemKind::Skipped, line, message));
     };

@@ -28,36 +28,62 @@ fn a_new_file_has_every_required_name_in_order() {
     assert_eq!(printed, expected);
     let (info, findings) = parse(&printed);
     let info = info.unwrap();
-    assert_eq!((info.pid, info.exit_code, info.end_ms), (Some(42), Some(-1), None));
+    assert_eq!(
+        (info.pid, info.exit_code, info.end_ms),
+        (Some(42), Some(-1), None)
+    );
     assert_eq!(info.start_ms, Some(1_771_579_800_123));
     assert_eq!((info.parent_run_id, findings), (None, Vec::new()));
 }
 
 #[test]
 fn reading_is_lenient() {
-    let (info, findings) = parse("pid: many\nend_time: soon\nextra: {a: [1]}\nagent: 'x'\nexit_code: 0\n");
+    let (info, findings) =
+        parse("pid: many\nend_time: soon\nextra: {a: [1]}\nagent: 'x'\nexit_code: 0\n");
     let info = info.unwrap();
-    assert_eq!((info.agent.as_deref(), info.exit_code, info.pid), (Some("x"), Some(0), None));
+    assert_eq!(
+        (info.agent.as_deref(), info.exit_code, info.pid),
+        (Some("x"), Some(0), None)
+    );
     let lines: Vec<_> = findings.iter().map(|finding| finding.line).collect();
     assert_eq!(lines, [Some(2), Some(1)]);
     assert_eq!(parse("a: [\n").0, None);
     assert_eq!(parse("").0.map(|info| info.agent), Some(None));
     assert_eq!(parse("- a\n").0, None);
-    assert!(parse("\u{feff}---\nagent: x\n---\n").0.is_some_and(|info| info.agent.is_some()));
+    assert!(
+        parse("\u{feff}---\nagent: x\n---\n")
+            .0
+            .is_some_and(|info| info.agent.is_some())
+    );
 }
 
 #[test]
 fn an_edit_keeps_every_other_byte() {
-    let fields = vec![("exit_code", Set::Number(0)), ("error_summary", text("a: b\nc"))];
+    let fields = vec![
+        ("exit_code", Set::Number(0)),
+        ("error_summary", text("a: b\nc")),
+    ];
     for (before, after) in [
         (
             "# mine\nrun_id: x   # odd\nexit_code: -1\nstatus: |\n  running\n\nextra:\n  - 1\n",
             "# mine\nrun_id: x   # odd\nexit_code: 0\nstatus: |\n  running\nerror_summary: \"a: b\\nc\"\n\nextra:\n  - 1\n",
         ),
-        ("exit_code:\n  -1\r\nzzz: 1", "exit_code: 0\r\nerror_summary: \"a: b\\nc\"\r\nzzz: 1"),
-        ("zzz: 1", "exit_code: 0\nerror_summary: \"a: b\\nc\"\nzzz: 1"),
-        ("---\nzzz: 1\n---\n", "---\nexit_code: 0\nerror_summary: \"a: b\\nc\"\nzzz: 1\n---\n"),
-        ("zzz: 1\nstatus: x", "exit_code: 0\nzzz: 1\nstatus: x\nerror_summary: \"a: b\\nc\"\n"),
+        (
+            "exit_code:\n  -1\r\nzzz: 1",
+            "exit_code: 0\r\nerror_summary: \"a: b\\nc\"\r\nzzz: 1",
+        ),
+        (
+            "zzz: 1",
+            "exit_code: 0\nerror_summary: \"a: b\\nc\"\nzzz: 1",
+        ),
+        (
+            "---\nzzz: 1\n---\n",
+            "---\nexit_code: 0\nerror_summary: \"a: b\\nc\"\nzzz: 1\n---\n",
+        ),
+        (
+            "zzz: 1\nstatus: x",
+            "exit_code: 0\nzzz: 1\nstatus: x\nerror_summary: \"a: b\\nc\"\n",
+        ),
     ] {
         let edited = edit(before, &fields);
         assert_eq!(edited.as_deref(), Ok(after));

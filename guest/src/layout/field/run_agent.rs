@@ -151,8 +151,16 @@ impl RunId {
     pub fn age(&self) -> (String, u64, u64) {
         let bare = self.0.strip_prefix("run_").unwrap_or(&self.0);
         let mut parts = bare.split('-');
-        let (date, time) = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        let mut number = || parts.next().and_then(|part| part.parse().ok()).unwrap_or_default();
+        let (date, time) = (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let mut number = || {
+            parts
+                .next()
+                .and_then(|part| part.parse().ok())
+                .unwrap_or_default()
+        };
         // The number of one of several with the same id comes last; the process says nothing.
         let (process, sequence) = (number(), number());
         (format!("{date}{time:0<10}"), sequence, process)
@@ -358,7 +366,10 @@ mod tests {
             "20260220-0930001234-3-10",
             "20260221-000000-1",
         ];
-        let ages: Vec<_> = order.iter().map(|id| RunId::parse(id).unwrap().age()).collect();
+        let ages: Vec<_> = order
+            .iter()
+            .map(|id| RunId::parse(id).unwrap().age())
+            .collect();
         assert!(ages.is_sorted(), "{ages:?}");
     }
 

@@ -74,7 +74,11 @@ fn message(bus: &Bus, request: &PostRequest) -> Result<Message> {
         task_id: bus.task.as_ref().map(Field::to_value),
         run_id: request.run.clone(),
         issue_id,
-        parents: request.parents.iter().map(super::Reference::to_parent).collect(),
+        parents: request
+            .parents
+            .iter()
+            .map(super::Reference::to_parent)
+            .collect(),
         links: request.links.clone(),
         meta: request.meta.clone(),
         body: request.body.clone(),
@@ -87,7 +91,10 @@ fn message(bus: &Bus, request: &PostRequest) -> Result<Message> {
 fn msg_id(request: &PostRequest, id: &RequestId) -> Result<String> {
     stamp::check(request.at_ms, request.at_ns)?;
     let digest = Sha256::digest(id.as_str().as_bytes());
-    let number = digest.iter().take(7).fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
+    let number = digest
+        .iter()
+        .take(7)
+        .fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
     let ns = request.at_ns.map_or(number / 10_000 % 1_000_000, u64::from);
     let ns = request.at_ms % 1_000 * 1_000_000 + ns;
     let second = utc::print(request.at_ms).unwrap_or_default();
@@ -114,7 +121,9 @@ fn check_items(request: &PostRequest) -> Result<()> {
     let mut metas = vec![&request.meta];
     metas.extend(parents.map(|parent| &parent.meta));
     let counts = [request.parents.len(), request.links.len()];
-    let counts = counts.into_iter().chain(metas.iter().map(|meta| meta.len()));
+    let counts = counts
+        .into_iter()
+        .chain(metas.iter().map(|meta| meta.len()));
     if counts.into_iter().any(|count| count > BUS_ITEMS_MAX) {
         return Err(Error::too_large(format!(
             "a message has at most {BUS_ITEMS_MAX} parents, links and members of meta each; put more into its body"
@@ -123,7 +132,9 @@ fn check_items(request: &PostRequest) -> Result<()> {
     let mut values: Vec<&String> = request.links.iter().chain(&request.issue).collect();
     for parent in &request.parents {
         if parent.msg_id.is_empty() {
-            return Err(Error::invalid("a parent without a msg-id; name the message that it refers to"));
+            return Err(Error::invalid(
+                "a parent without a msg-id; name the message that it refers to",
+            ));
         }
         values.push(&parent.msg_id);
         values.extend(&parent.kind);
@@ -146,10 +157,14 @@ fn check_meta_name(name: &str) -> Result<()> {
     let fine = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte);
     let begins = name.starts_with(|first: char| first.is_ascii_alphabetic());
     let rule = match begins && name.len() <= 64 && name.bytes().all(fine) {
-        true if OWN_META.contains(&name) => "it says how the body stands in the file; take another name",
+        true if OWN_META.contains(&name) => {
+            "it says how the body stands in the file; take another name"
+        }
         true => return Ok(()),
         false => "1 to 64 of A-Z a-z 0-9 _ - ., the first a letter",
     };
     let shown: String = name.chars().take(80).collect();
-    Err(Error::invalid(format!("invalid member of meta {shown:?}: {rule}")))
+    Err(Error::invalid(format!(
+        "invalid member of meta {shown:?}: {rule}"
+    )))
 }

@@ -96,7 +96,11 @@ impl Found<'_> {
         let key = self.bus.keys.head();
         match read {
             Ok((message, notes)) => {
-                let id = message.msg_id.as_deref().unwrap_or("without an id").to_owned();
+                let id = message
+                    .msg_id
+                    .as_deref()
+                    .unwrap_or("without an id")
+                    .to_owned();
                 let notes = notes.into_iter();
                 self.problems.extend(notes.map(|note| {
                     Problem::new(ProblemKind::Repaired, key, format!("message {id}: {note}"))
@@ -109,7 +113,8 @@ impl Found<'_> {
                 let begins = String::from_utf8_lossy(&entry.content);
                 let begins: String = begins.chars().take(80).collect();
                 let message = format!("an entry is no message: {why}: {begins:?}");
-                self.problems.push(Problem::new(ProblemKind::Skipped, key, message));
+                self.problems
+                    .push(Problem::new(ProblemKind::Skipped, key, message));
             }
         }
     }

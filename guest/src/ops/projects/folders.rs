@@ -61,9 +61,14 @@ pub fn rendered(folders: &HomeFolders) -> Result<String> {
             "project-root is empty; it is the folder that the project lies in",
         ));
     }
-    let all = folders.source_folders.iter().chain(&folders.additional_folders);
+    let all = folders
+        .source_folders
+        .iter()
+        .chain(&folders.additional_folders);
     if all.clone().any(|folder| folder.path.is_empty()) {
-        return Err(Error::invalid("a folder without a path; name it, or leave it out"));
+        return Err(Error::invalid(
+            "a folder without a path; name it, or leave it out",
+        ));
     }
     let text = to_format(folders).render();
     if all.count() > HOME_FOLDERS_MAX || text.len() > RUN_FILE_BYTES_MAX {

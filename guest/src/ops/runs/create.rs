@@ -37,11 +37,35 @@ pub fn create(store: &dyn Store, request: &CreateRequest) -> Result<RunCreated> 
     let run = named.name;
     let paths = [
         ("prompt_path", named.key),
-        ("output_path", place(&run, |project, task, run| Place::RunOutput { project, task, run })),
-        ("stdout_path", place(&run, |project, task, run| Place::RunStdout { project, task, run })),
-        ("stderr_path", place(&run, |project, task, run| Place::RunStderr { project, task, run })),
+        (
+            "output_path",
+            place(&run, |project, task, run| Place::RunOutput {
+                project,
+                task,
+                run,
+            }),
+        ),
+        (
+            "stdout_path",
+            place(&run, |project, task, run| Place::RunStdout {
+                project,
+                task,
+                run,
+            }),
+        ),
+        (
+            "stderr_path",
+            place(&run, |project, task, run| Place::RunStderr {
+                project,
+                task,
+                run,
+            }),
+        ),
     ];
-    let root = request.root.as_deref().map(|root| root.trim_end_matches('/'));
+    let root = request
+        .root
+        .as_deref()
+        .map(|root| root.trim_end_matches('/'));
     let below = |key: String| match root {
         Some(root) => format!("{root}/{key}"),
         None => key,
@@ -60,7 +84,11 @@ pub fn create(store: &dyn Store, request: &CreateRequest) -> Result<RunCreated> 
             text.len()
         )));
     }
-    let key = place(&run, |project, task, run| Place::RunInfo { project, task, run });
+    let key = place(&run, |project, task, run| Place::RunInfo {
+        project,
+        task,
+        run,
+    });
     let made = replace(&store, &key, &id, YAML, &Expected::Absent, text.as_bytes())?;
     Ok(RunCreated {
         run: run.to_string(),
@@ -82,7 +110,9 @@ fn fields(request: &CreateRequest) -> Result<Fields> {
         }
     }
     if request.agent.is_empty() {
-        return Err(Error::invalid("agent is empty; it names the program that runs, such as claude"));
+        return Err(Error::invalid(
+            "agent is empty; it names the program that runs, such as claude",
+        ));
     }
     let command = (!request.command.is_empty()).then(|| redact::command(&request.command));
     let endpoint = request.backend_endpoint.as_deref().map(redact::endpoint);
@@ -104,7 +134,10 @@ fn fields(request: &CreateRequest) -> Result<Fields> {
     }
     fields.extend([
         ("pid", Set::Number(request.pid.into())),
-        ("pgid", Set::Number(request.pgid.unwrap_or(request.pid).into())),
+        (
+            "pgid",
+            Set::Number(request.pgid.unwrap_or(request.pid).into()),
+        ),
         ("start_time", Set::Time(Some(request.at_ms))),
         ("status", Set::Text(RUNNING.to_owned())),
     ]);

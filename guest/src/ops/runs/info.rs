@@ -14,7 +14,10 @@ pub fn info(store: &dyn Store, home: &Home, task: &str, run: &str) -> Result<Inf
     let key = place.info();
     let (task, run) = (&place.task, &place.run);
     let blob = store.get(get(&key))?.ok_or_else(|| {
-        Error::not_found(format!("task {task} has no run {run}; runs.tree lists those that it has")).at(&key)
+        Error::not_found(format!(
+            "task {task} has no run {run}; runs.tree lists those that it has"
+        ))
+        .at(&key)
     })?;
     let version = blob.stat.version.clone();
     let mut problems = Vec::new();
@@ -54,9 +57,16 @@ pub(super) fn request(key: &str) -> Request {
 }
 
 /// None where it is no YAML, or too long; a problem says why.
-pub(super) fn read(key: &str, blob: Blob, problems: &mut Vec<Problem>) -> Option<run_info::RunInfo> {
+pub(super) fn read(
+    key: &str,
+    blob: Blob,
+    problems: &mut Vec<Problem>,
+) -> Option<run_info::RunInfo> {
     if blob.stat.size_bytes > RUN_FILE_BYTES_MAX as u64 {
-        let message = format!("has {} bytes, over {RUN_FILE_BYTES_MAX}; it was not read", blob.stat.size_bytes);
+        let message = format!(
+            "has {} bytes, over {RUN_FILE_BYTES_MAX}; it was not read",
+            blob.stat.size_bytes
+        );
         problems.push(Problem::new(ProblemKind::Unreadable, key, message));
         return None;
     }

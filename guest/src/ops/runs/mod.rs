@@ -13,8 +13,8 @@ use crate::layout::run_agent::{Place, ProjectId, RunId, TaskId};
 use crate::limits::RUN_VALUE_BYTES_MAX;
 use crate::types::{Cost, Error, Home, Problem, Result};
 
-use super::projects::project_of;
 pub use super::projects::Written;
+use super::projects::project_of;
 pub use create::create;
 pub use info::info;
 pub use tree::tree;
@@ -155,7 +155,7 @@ pub enum Relation {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Flag {
+pub enum Fault {
     DanglingParent,
     DanglingPrevious,
     SharedPrevious,
@@ -170,7 +170,7 @@ pub struct Node {
     pub depth: u32,
     pub relation: Relation,
     pub above: Option<String>,
-    pub flags: Vec<Flag>,
+    pub faults: Vec<Fault>,
     pub parent_run_id: Option<String>,
     pub previous_run_id: Option<String>,
     pub agent: Option<String>,

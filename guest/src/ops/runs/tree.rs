@@ -1,11 +1,15 @@
 //! The runs of a project as a tree for each task, from the store alone: lists of folders, then every run-info.yaml in
 //! waves. A page holds whole tasks, because a task's tree needs all of its runs.
 
-use super::{Flag, Node, Relation, TaskTree, TreeAnswer, TreeRequest, info};
+use super::{Fault, Node, Relation, TaskTree, TreeAnswer, TreeRequest, info};
 use crate::format::run_info::RunInfo;
 use crate::layout::concept::Concept;
-use crate::layout::run_agent::{Place, ProjectId, RunId, TaskId, project_prefix, runs_prefix, tasks_begin};
-use crate::limits::{SESSION_PROBLEMS_MAX, TREE_RUNS_PER_PAGE, TREE_RUNS_PER_TASK_MAX, TREE_TASKS_PER_PAGE};
+use crate::layout::run_agent::{
+    Place, ProjectId, RunId, TaskId, project_prefix, runs_prefix, tasks_begin,
+};
+use crate::limits::{
+    SESSION_PROBLEMS_MAX, TREE_RUNS_PER_PAGE, TREE_RUNS_PER_TASK_MAX, TREE_TASKS_PER_PAGE,
+};
 use crate::ops::problems::Problems;
 use crate::ops::projects::{project_of, require_task};
 use crate::store::{Answer, ListRequest, Listing, Metered, Request, Store};
@@ -20,7 +24,11 @@ pub fn tree(store: &dyn Store, request: &TreeRequest) -> Result<TreeAnswer> {
         project: &project,
         problems: Problems::up_to(SESSION_PROBLEMS_MAX),
     };
-    let after = request.continue_from.as_deref().map(TaskId::parse).transpose()?;
+    let after = request
+        .continue_from
+        .as_deref()
+        .map(TaskId::parse)
+        .transpose()?;
     let (tasks, mut next) = match &request.task {
         Some(task) => {
             let task = TaskId::parse(task)?;
@@ -72,7 +80,9 @@ impl Page<'_> {
         loop {
             let listing = self.store.list(list.clone())?;
             for folder in &listing.prefixes {
-                let name = folder.strip_prefix(&prefix).and_then(|name| name.strip_suffix('/'));
+                let name = folder
+                    .strip_prefix(&prefix)
+                    .and_then(|name| name.strip_suffix('/'));
                 match name.map(TaskId::parse) {
                     Some(Ok(task)) if after.is_none_or(|after| task > *after) => tasks.push(task),
                     Some(Err(_)) if name.is_some_and(|name| name.starts_with("task-")) => {
@@ -96,8 +106,12 @@ impl Page<'_> {
 
     /// The runs of the first of these tasks, of as many as make a page; one wave for every list page.
     fn runs(&mut self, tasks: &[TaskId]) -> Result<Vec<(TaskId, Vec<RunId>)>> {
-        let mut listed: Vec<(TaskId, Vec<RunId>)> = tasks.iter().map(|task| (task.clone(), Vec::new())).collect();
-        let mut open: Vec<(usize, Option<String>)> = (0..tasks.len()).map(|at| (at, None)).collect();
+        let mut listed: Vec<(TaskId, Vec<RunId>)> = tasks
+            .iter()
+            .map(|task| (task.clone(), Vec::new()))
+            .collect();
+        let mut open: Vec<(usize, Option<String>)> =
+            (0..tasks.len()).map(|at| (at, None)).collect();
         while !open.is_empty() {
             let wave = open.iter().filter_map(|(at, cursor)| {
                 Some(Request::List(ListRequest {
@@ -118,7 +132,9 @@ impl Page<'_> {
                     continue;
                 };
                 for folder in &listing.prefixes {
-                    let name = folder.strip_prefix(&prefix).and_then(|name| name.strip_suffix('/'));
+                    let name = folder
+                        .strip_prefix(&prefix)
+                        .and_then(|name| name.strip_suffix('/'));
                     match name.map(RunId::parse) {
                         Some(Ok(run)) => runs.push(run),
                         _ => self.skip(folder, "a folder among the runs that is none by its name"),
@@ -144,7 +160,9 @@ impl Page<'_> {
 
     /// What every run's file says, in waves of 256.
     fn infos(&mut self, listed: &[(TaskId, Vec<RunId>)]) -> Result<Vec<Option<RunInfo>>> {
-        let places = listed.iter().flat_map(|(task, runs)| runs.iter().map(move |run| (task, run)));
+        let places = listed
+            .iter()
+            .flat_map(|(task, runs)| runs.iter().map(move |run| (task, run)));
         let keys = places.map(|(task, run)| {
             let (project, task, run) = (self.project.clone(), task.clone(), run.clone());
             Place::RunInfo { project, task, run }.key()
@@ -158,7 +176,8 @@ impl Page<'_> {
                 let found = match answer {
                     Ok(Answer::Blob(Some(blob))) => info::read(key, blob, &mut problems),
                     Ok(_) => {
-                        let message = "is not there; the run stands in the tree without what it would say";
+                        let message =
+                            "is not there; the run stands in the tree without what it would say";
                         problems.push(Problem::new(ProblemKind::Unreadable, key, message));
                         None
                     }
@@ -179,7 +198,8 @@ impl Page<'_> {
     }
 
     fn skip(&mut self, key: &str, message: &str) {
-        self.problems.push(Problem::new(ProblemKind::Skipped, key, message));
+        self.problems
+            .push(Problem::new(ProblemKind::Skipped, key, message));
     }
 
     fn skip_skipped(&mut self, listing: &Listing) {
@@ -207,15 +227,25 @@ fn nodes(runs: &[RunId], infos: Vec<Option<RunInfo>>) -> Vec<Node> {
         previous: info.as_ref().and_then(|info| info.previous_run_id.clone()),
     });
     let references: Vec<Run<_>> = references.collect();
-    let mut infos: Vec<(bool, RunInfo)> =
-        infos.into_iter().map(|info| (info.is_none(), info.unwrap_or_default())).collect();
-    let name = |at: usize| references.get(at).map(|run| run.id.clone()).unwrap_or_default();
+    let mut infos: Vec<(bool, RunInfo)> = infos
+        .into_iter()
+        .map(|info| (info.is_none(), info.unwrap_or_default()))
+        .collect();
+    let name = |at: usize| {
+        references
+            .get(at)
+            .map(|run| run.id.clone())
+            .unwrap_or_default()
+    };
     let placed = run_tree::tree(&references).into_iter();
     placed
         .map(|node| {
-            let (unreadable, info) = infos.get_mut(node.index).map(std::mem::take).unwrap_or_default();
-            let mut flags: Vec<Flag> = node.flags.into_iter().map(flag).collect();
-            flags.extend(unreadable.then_some(Flag::Unreadable));
+            let (unreadable, info) = infos
+                .get_mut(node.index)
+                .map(std::mem::take)
+                .unwrap_or_default();
+            let mut faults: Vec<Fault> = node.faults.into_iter().map(fault).collect();
+            faults.extend(unreadable.then_some(Fault::Unreadable));
             Node {
                 run: name(node.index),
                 depth: node.depth,
@@ -225,7 +255,7 @@ fn nodes(runs: &[RunId], infos: Vec<Option<RunInfo>>) -> Vec<Node> {
                     run_tree::Relation::Earlier => Relation::Earlier,
                 },
                 above: node.above.map(name),
-                flags,
+                faults,
                 parent_run_id: info.parent_run_id,
                 previous_run_id: info.previous_run_id,
                 agent: info.agent,
@@ -238,11 +268,11 @@ fn nodes(runs: &[RunId], infos: Vec<Option<RunInfo>>) -> Vec<Node> {
         .collect()
 }
 
-fn flag(flag: run_tree::Flag) -> Flag {
-    match flag {
-        run_tree::Flag::DanglingParent => Flag::DanglingParent,
-        run_tree::Flag::DanglingPrevious => Flag::DanglingPrevious,
-        run_tree::Flag::SharedPrevious => Flag::SharedPrevious,
-        run_tree::Flag::Cycle => Flag::Cycle,
+fn fault(fault: run_tree::Fault) -> Fault {
+    match fault {
+        run_tree::Fault::DanglingParent => Fault::DanglingParent,
+        run_tree::Fault::DanglingPrevious => Fault::DanglingPrevious,
+        run_tree::Fault::SharedPrevious => Fault::SharedPrevious,
+        run_tree::Fault::Cycle => Fault::Cycle,
     }
 }

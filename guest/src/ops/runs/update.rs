@@ -19,16 +19,24 @@ pub fn update(store: &dyn Store, request: &UpdateRequest) -> Result<Written> {
     let edited = edit_document(&store, &key, &id, YAML, |current| {
         let Some(body) = current.body else {
             let (task, run) = (&place.task, &place.run);
-            return Err(Error::not_found(format!("task {task} has no run {run}; runs.create makes one")).at(&key));
+            return Err(Error::not_found(format!(
+                "task {task} has no run {run}; runs.create makes one"
+            ))
+            .at(&key));
         };
         let fault = |why: String| Error::invalid(format!("{key} was not changed: {why}")).at(&key);
         let text = std::str::from_utf8(body).map_err(|error| {
             let from = error.valid_up_to();
-            fault(format!("it is not UTF-8 from byte {from} on; save it as UTF-8"))
+            fault(format!(
+                "it is not UTF-8 from byte {from} on; save it as UTF-8"
+            ))
         })?;
         let text = edit(text, &fields).map_err(fault)?;
         if text.len() > RUN_FILE_BYTES_MAX {
-            let message = format!("{key} would have {} bytes, over {RUN_FILE_BYTES_MAX}", text.len());
+            let message = format!(
+                "{key} would have {} bytes, over {RUN_FILE_BYTES_MAX}",
+                text.len()
+            );
             return Err(Error::too_large(message).at(&key));
         }
         Ok(Change::Write(text.into_bytes()))
@@ -66,7 +74,10 @@ fn fields(request: &UpdateRequest) -> Result<Fields> {
     ] {
         fields.extend(number.map(|number| (name, Set::Number(number))));
     }
-    for (name, ms) in [("start_time", request.start_ms), ("end_time", request.end_ms)] {
+    for (name, ms) in [
+        ("start_time", request.start_ms),
+        ("end_time", request.end_ms),
+    ] {
         if ms.is_some_and(|ms| ms > NOW_MS_MAX) {
             let message = format!("{name} is milliseconds since 1970, before the year 10000");
             return Err(Error::invalid(message));
@@ -74,13 +85,16 @@ fn fields(request: &UpdateRequest) -> Result<Fields> {
         fields.extend(ms.map(|ms| (name, Set::Time(Some(ms)))));
     }
     match fields.is_empty() {
-        true => Err(Error::invalid("an update without a field; name at least one")),
+        true => Err(Error::invalid(
+            "an update without a field; name at least one",
+        )),
         false => Ok(fields),
     }
 }
 
 fn check_status(status: &str) -> Result<()> {
-    let fine = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
+    let fine =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_".contains(&byte);
     let begins = status.starts_with(|first: char| first.is_ascii_lowercase());
     if begins && status.len() <= 64 && status.bytes().all(fine) {
         return Ok(());
