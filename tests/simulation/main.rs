@@ -29,6 +29,7 @@ use haversack_tests::table::{Table, Verdict};
 use crate::planted::{Breakage, Planted};
 use crate::scenario::Scenario;
 use crate::scenarios::archive::{self, Archive};
+use crate::scenarios::bus::Bus;
 use crate::scenarios::compaction::Compactions;
 use crate::scenarios::counter::Counter;
 use crate::scenarios::discard::Discards;
@@ -39,8 +40,10 @@ use crate::scenarios::log::{self, Begin, Logs};
 use crate::scenarios::memory::Memory;
 use crate::scenarios::messages::Chats;
 use crate::scenarios::mirror::{self, Mirrors};
+use crate::scenarios::runs::Runs;
 use crate::scenarios::sessions::Sessions;
 use crate::scenarios::space::{self, Space};
+use crate::scenarios::tasks::Tasks;
 use crate::schedule::Schedule;
 use crate::scheduler::play;
 
@@ -119,6 +122,7 @@ fn main() -> ExitCode {
     compactions(&mut simulation);
     simulation.correct(Discards);
     chats(&mut simulation);
+    run_agent(&mut simulation);
     simulation.finish()
 }
 
@@ -179,6 +183,27 @@ fn chats(simulation: &mut Simulation) {
         appends: false,
     };
     simulation.planted(UNCONDITIONAL, bucket, Breakage::Unconditional(log::is_head));
+}
+
+fn run_agent(simulation: &mut Simulation) {
+    for (name, appends, left) in [
+        ("bus", false, false),
+        ("bus-foreign", false, true),
+        ("bus-file", true, false),
+        ("bus-file-torn", true, true),
+    ] {
+        simulation.correct(Bus {
+            name,
+            appends,
+            left,
+        });
+    }
+    simulation.correct(Runs);
+    simulation.planted(UNCONDITIONAL, Runs, Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, Runs, Breakage::LostIsFailure);
+    simulation.correct(Tasks);
+    simulation.planted(UNCONDITIONAL, Tasks, Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, Tasks, Breakage::LostIsFailure);
 }
 
 fn archives(simulation: &mut Simulation) {

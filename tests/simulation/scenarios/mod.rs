@@ -1,6 +1,7 @@
 //! The protocols under simulation, one a file.
 
 pub mod archive;
+pub mod bus;
 pub mod compaction;
 pub mod counter;
 pub mod discard;
@@ -13,6 +14,8 @@ pub mod messages;
 pub mod mirror;
 pub mod mirror_host;
 pub mod resetting;
+pub mod runs;
 pub mod session_reader;
 pub mod sessions;
 pub mod space;
+pub mod tasks;
