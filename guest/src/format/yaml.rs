@@ -32,6 +32,7 @@ impl Mapping {
         let mut findings = read.findings;
         for finding in &mut findings {
             finding.line = finding.line.map(|line| line.saturating_sub(lines_before));
+            finding.message = finding.message.replacen("the front matter", "the YAML", 1);
         }
         let entries = match read.block {
             Block::Read(mut entries) => {

@@ -134,8 +134,17 @@ enum State {
     },
 }
 
-/// The parts of a piece that begins with an entry, or with the bus itself.
+/// The parts of a piece that begins with an entry, or with the bus itself, and ends where the bus does.
 pub fn frames(piece: &[u8]) -> Vec<Frame<'_>> {
+    frames_of(piece, true)
+}
+
+/// An entry by itself, which was found whole where it stands.
+pub fn whole(entry: &[u8]) -> Option<Frame<'_>> {
+    frames_of(entry, false).into_iter().next()
+}
+
+fn frames_of(piece: &[u8], ends: bool) -> Vec<Frame<'_>> {
     let mut frames = Vec::new();
     let mut state = State::Preamble;
     for line in lines(piece) {
@@ -164,7 +173,7 @@ pub fn frames(piece: &[u8]) -> Vec<Frame<'_>> {
             }
         };
     }
-    frames.extend(finished(piece, &state, piece.len(), true));
+    frames.extend(finished(piece, &state, piece.len(), ends));
     frames
 }
 

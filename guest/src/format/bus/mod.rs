@@ -27,7 +27,7 @@ pub mod message;
 
 use super::entries::{Entry, EntryFormat};
 
-pub use frame::{Frame, Kind, frames};
+pub use frame::{Frame, Kind, frames, whole};
 pub use message::{Message, Parent};
 
 /// The line that ends a fragment.

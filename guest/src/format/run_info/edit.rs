@@ -5,6 +5,9 @@ use super::{Fields, NAMES};
 use crate::format::front_matter::{Node, json_of};
 use crate::format::yaml::{Mapping, shown};
 
+const ONE_A_LINE: &str =
+    "single fields cannot be changed in its YAML: write one `name: value` a line";
+
 /// The text with these fields set, every other byte as it was. The error says why that cannot be.
 pub fn edit(text: &str, fields: &Fields) -> Result<String, String> {
     let before = entries(text)?;
@@ -28,7 +31,7 @@ pub fn edit(text: &str, fields: &Fields) -> Result<String, String> {
         }
     }
     let edited = lines.concat();
-    let after = entries(&edited)?;
+    let after = entries(&edited).map_err(|_| ONE_A_LINE.to_owned())?;
     let is_set = |name: &str| fields.iter().find(|(set, _)| *set == name);
     let kept = before.iter().filter(|(name, _)| is_set(name).is_none());
     let kept_now = after.iter().filter(|(name, _)| is_set(name).is_none());
@@ -39,7 +42,7 @@ pub fn edit(text: &str, fields: &Fields) -> Result<String, String> {
     });
     match same && set {
         true => Ok(edited),
-        false => Err("its YAML is written so that single fields cannot be changed: write one `name: value` a line".to_owned()),
+        false => Err(ONE_A_LINE.to_owned()),
     }
 }
 

@@ -96,8 +96,8 @@ fn what_cannot_be_edited_says_so() {
     let fields = vec![("exit_code", Set::Number(0))];
     for (text, why) in [
         ("a: [\n", "line"),
-        ("{exit_code: 1, a: 2}\n", "cannot"),
-        ("\"exit_code\": 1\n", "cannot"),
+        ("{exit_code: 1, a: 2}\n", "a line"),
+        ("\"exit_code\": 1\n", "a line"),
     ] {
         let error = edit(text, &fields).unwrap_err();
         assert!(error.contains(why), "{error}");

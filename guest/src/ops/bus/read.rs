@@ -1,7 +1,7 @@
 //! The newest messages of a bus, those before a page, or those since one.
 
 use super::{Bus, BusMessage, ReadAnswer, ReadRequest, Reference};
-use crate::format::bus::{Message, frames};
+use crate::format::bus::{Message, whole};
 use crate::format::utc;
 use crate::layout::field::Field;
 use crate::limits::{
@@ -89,8 +89,8 @@ impl Found<'_> {
             self.reached = true;
             return;
         }
-        let read = match (frames(&entry.content).first(), entry.problem) {
-            (Some(frame), None) => Message::read(frame),
+        let read = match (whole(&entry.content), entry.problem) {
+            (Some(frame), None) => Message::read(&frame),
             (_, problem) => Err(problem.unwrap_or("it is no entry").to_owned()),
         };
         let key = self.bus.keys.head();

@@ -158,8 +158,8 @@ pub(super) fn new_project_of(home: &Home, concept: Concept) -> Result<ProjectId>
     match project.is_canonical() {
         true => Ok(project),
         false => Err(Error::invalid(format!(
-            "project {project}: {}; a new one has to be a Java identifier",
-            ProjectId::RULE
+            "project {project}: a new project's id is a Java identifier, a letter, `_` or `$` and then digits, too; \
+             names in kebab-case are only read"
         ))),
     }
 }
