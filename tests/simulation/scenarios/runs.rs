@@ -128,7 +128,7 @@ impl Scenario for Runs {
                     0 => Operation::Create { id },
                     _ => Operation::Update {
                         id,
-                        field: random.below(FIELDS.len() as u64) as usize,
+                        field: random.below(FIELDS.len()),
                     },
                 }
             };
