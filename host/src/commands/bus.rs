@@ -133,6 +133,8 @@ struct Follow {
 
 /// Messages of one call while reading all.
 const PAGE: u32 = 1_000;
+/// Newest messages that following looks at each time.
+const FOLLOWED: u32 = 100;
 
 impl Bus {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
@@ -235,7 +237,7 @@ impl Follow {
         let mut is_first = true;
         loop {
             let mut request = self.which.to_json();
-            request["limit"] = json!(if is_first { self.limit } else { PAGE / 10 });
+            request["limit"] = json!(self.limit.max(FOLLOWED));
             let mut fresh = Vec::new();
             loop {
                 let arguments = json!({ "request": request });
@@ -255,13 +257,17 @@ impl Follow {
                     _ => break,
                 }
             }
-            for message in fresh.into_iter().rev().flatten() {
-                seen.insert(name(&message));
+            let fresh: Vec<Value> = fresh.into_iter().rev().flatten().collect();
+            // What is older than asked for is seen, and not printed.
+            let older = fresh.len().saturating_sub(usize::try_from(self.limit)?);
+            let printed = fresh.iter().skip(if is_first { older } else { 0 });
+            for message in printed {
                 match shared.json {
                     true => output::text(&message.to_string())?,
-                    false => print(&message)?,
+                    false => print(message)?,
                 }
             }
+            seen.extend(fresh.iter().map(name));
             is_first = false;
             tokio::time::sleep(Duration::from_millis(self.interval_ms)).await;
         }

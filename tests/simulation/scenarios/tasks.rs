@@ -21,7 +21,11 @@ const TASK: &str = "task-20260220-0930001230-42-fix";
 const AT_MS: u64 = 1_771_579_900_000;
 
 #[derive(Clone, Copy)]
-pub struct Tasks;
+pub struct Tasks {
+    /// Whether the task is done to begin with, and is reopened instead of marked: no store deletes under a condition, so
+    /// that a repeat of either after the other is done again.
+    pub done: bool,
+}
 
 #[derive(Clone, Debug)]
 pub enum Operation {
