@@ -201,9 +201,12 @@ fn run_agent(simulation: &mut Simulation) {
     simulation.correct(Runs);
     simulation.planted(UNCONDITIONAL, Runs, Breakage::Unconditional(|_| true));
     simulation.planted(LOST_IS_FAILURE, Runs, Breakage::LostIsFailure);
-    simulation.correct(Tasks);
-    simulation.planted(UNCONDITIONAL, Tasks, Breakage::Unconditional(|_| true));
-    simulation.planted(LOST_IS_FAILURE, Tasks, Breakage::LostIsFailure);
+    for done in [false, true] {
+        simulation.correct(Tasks { done });
+    }
+    let tasks = || Tasks { done: false };
+    simulation.planted(UNCONDITIONAL, tasks(), Breakage::Unconditional(|_| true));
+    simulation.planted(LOST_IS_FAILURE, tasks(), Breakage::LostIsFailure);
 }
 
 fn archives(simulation: &mut Simulation) {

@@ -29,26 +29,13 @@ pub struct Tasks {
 
 #[derive(Clone, Debug)]
 pub enum Operation {
-    Create {
-        id: String,
-    },
-    SetFolders {
-        id: String,
-    },
-    CreateTask {
-        id: String,
-    },
-    SetState {
-        id: String,
-    },
-    MarkDone {
-        id: String,
-    },
-    /// Only where one caller is alone: no store deletes under a condition.
+    Create { id: String },
+    SetFolders { id: String },
+    CreateTask { id: String },
+    SetState { id: String },
+    MarkDone { id: String },
     Reopen,
-    WriteFact {
-        id: String,
-    },
+    WriteFact { id: String },
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -127,7 +114,8 @@ impl Scenario for Tasks {
     type View = View;
 
     fn name(&self) -> String {
-        "tasks".to_owned()
+        let word = if self.done { "done" } else { "open" };
+        format!("tasks-{word}")
     }
 
     fn covers(&self) -> &'static [&'static str] {
@@ -142,19 +130,25 @@ impl Scenario for Tasks {
     }
 
     fn store(&self) -> MemoryStore {
-        let options = PutOptions {
-            condition: Condition::Always,
-            content_type: None,
-            metadata: Vec::new(),
-        };
         let mut objects = Objects::new();
-        let key = format!("proj/{TASK}/TASK.md");
-        objects.insert(key, Object::new(b"Fix.".to_vec(), options, 0));
+        let files = ["TASK.md", "DONE"].into_iter();
+        for file in files.take(1 + usize::from(self.done)) {
+            let options = PutOptions {
+                condition: Condition::Always,
+                content_type: None,
+                metadata: Vec::new(),
+            };
+            let key = format!("proj/{TASK}/{file}");
+            objects.insert(key, Object::new(Vec::new(), options, 0));
+        }
         MemoryStore::from_objects(false, objects)
     }
 
     fn model(&self) -> State {
-        State::default()
+        State {
+            done: self.done,
+            ..State::default()
+        }
     }
 
     fn programs(&self, random: &mut Random, callers: usize) -> Vec<Vec<Operation>> {
@@ -166,6 +160,7 @@ impl Scenario for Tasks {
                     1 => Operation::SetFolders { id },
                     2 => Operation::CreateTask { id },
                     3 => Operation::SetState { id },
+                    4 if self.done => Operation::Reopen,
                     4 => Operation::MarkDone { id },
                     _ => Operation::WriteFact { id },
                 }
@@ -183,20 +178,21 @@ impl Scenario for Tasks {
             Operation::SetFolders { id: id("c") },
             Operation::CreateTask { id: id("d") },
             Operation::SetState { id: id("e") },
-            Operation::MarkDone { id: id("f") },
-            Operation::Reopen,
+            match self.done {
+                true => Operation::Reopen,
+                false => Operation::MarkDone { id: id("f") },
+            },
             Operation::WriteFact { id: id("g") },
         ]
     }
 
     fn crossings(&self) -> Vec<Crossing<Operation>> {
         type Make = fn(String) -> Operation;
-        let makes: [Make; 6] = [
+        let makes: [Make; 5] = [
             |id| Operation::Create { id },
             |id| Operation::SetFolders { id },
             |id| Operation::CreateTask { id },
             |id| Operation::SetState { id },
-            |id| Operation::MarkDone { id },
             |id| Operation::WriteFact { id },
         ];
         let crossing = |make: Make| Crossing {
@@ -204,7 +200,17 @@ impl Scenario for Tasks {
             first: make("x".to_owned()),
             second: make("y".to_owned()),
         };
-        makes.into_iter().map(crossing).collect()
+        let mut crossings: Vec<_> = makes.into_iter().map(crossing).collect();
+        let done = |id: &str| match self.done {
+            true => Operation::Reopen,
+            false => Operation::MarkDone { id: id.to_owned() },
+        };
+        crossings.push(Crossing {
+            before: Vec::new(),
+            first: done("x"),
+            second: done("y"),
+        });
+        crossings
     }
 
     fn run(&self, store: &dyn Store, operation: &Operation, _: Client) -> Outcome<Answer> {
