@@ -252,6 +252,34 @@ pub const CHAT_BEGIN_BYTES: u64 = 64 << 10;
 /// What is read of a log's end, for its last message.
 pub const CHAT_END_BYTES: u64 = 8 << 10;
 
+// run-agent: run-info.yaml, facts, the bus, the tree.
+
+/// Of a run-info.yaml, a fact's front matter and home-folders.md: what is read, and what may be written. 256 of
+/// them fit into a wave.
+pub const RUN_FILE_BYTES_MAX: usize = FRONT_MATTER_BYTES_MAX;
+/// A value of a run-info.yaml or a header of the bus.
+pub const RUN_VALUE_BYTES_MAX: usize = 4 << 10;
+/// A prompt, a task, its state, the body of a fact.
+pub const RUN_TEXT_BYTES_MAX: usize = 4 << 20;
+/// Names that a colliding run, task or fact is given one after the other.
+pub const RUN_NAMES_TRIED_MAX: u32 = 64;
+/// Folders of a project.
+pub const HOME_FOLDERS_MAX: usize = 256;
+/// Runs of a page of a project's tree, unless one task has more.
+pub const TREE_RUNS_PER_PAGE: usize = 10_000;
+/// Runs of one task, which are one page of the tree.
+pub const TREE_RUNS_PER_TASK_MAX: usize = 20_000;
+/// Tasks of a page of a project's tree: their runs are listed in one wave.
+pub const TREE_TASKS_PER_PAGE: usize = WAVE_REQUESTS_MAX;
+/// Facts of one page of a list.
+pub const FACTS_PAGE_MAX: usize = WAVE_REQUESTS_MAX;
+/// The body of a message of the bus.
+pub const BUS_BODY_BYTES_MAX: usize = 1 << 20;
+/// Parents, links and members of `meta` of a message, each.
+pub const BUS_ITEMS_MAX: usize = 64;
+/// Messages of a page of the bus, unless the caller says otherwise.
+pub const BUS_MESSAGES_DEFAULT: u32 = 20;
+
 /// Messages since the last compaction that one compaction looks at; their facts lie in memory together.
 pub const COMPACTION_MESSAGES_MAX: usize = 150_000;
 /// Bytes of the log in one page, looking back from its end.

@@ -2,8 +2,8 @@
 
 use anyhow::{Context, Result};
 use haversack_core::ops::{
-    compaction, documents, files, layout, media, memory, messages, prompt, retention, sessions,
-    skills, tenants, threads,
+    bus, compaction, documents, facts, files, layout, media, memory, messages, projects, prompt,
+    retention, runs, sessions, skills, tenants, threads,
 };
 use haversack_core::store::Store;
 use haversack_core::types;
@@ -42,6 +42,8 @@ impl Adapter for Native {
 fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
     let mut a = Arguments::of(args)?;
     let answer = match call {
+        "bus.post" => settled(bus::post(store, &a.take("request")?)),
+        "bus.read" => settled(bus::read(store, &a.take("request")?)),
         "compaction.should-compact" => {
             settled(compaction::should_compact(store, &a.take("conditions")?))
         }
@@ -56,6 +58,16 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             let (document, pointer): (String, String) = (a.take("document")?, a.take("pointer")?);
             let value: String = a.take("value")?;
             settled(documents::set_member(&document, &pointer, &value))
+        }
+        "facts.write" => settled(facts::write(store, &a.take("request")?)),
+        "facts.list" => {
+            let (home, task): (_, Option<String>) = (a.take("home")?, a.take("task")?);
+            let from: Option<String> = a.take("continue-from")?;
+            settled(facts::list(store, &home, task.as_deref(), from.as_deref()))
+        }
+        "facts.read" => {
+            let (home, key): (_, String) = (a.take("home")?, a.take("key")?);
+            settled(facts::read(store, &home, &key))
         }
         "files.list" => {
             let (viewer, directory): (_, String) = (a.take("viewer")?, a.take("directory")?);
@@ -144,6 +156,28 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
         "messages.append" => settled(messages::append(store, &a.take("request")?)),
         "messages.history" => settled(messages::history(store, &a.take("request")?)),
         "messages.refresh" => settled(messages::refresh(store, &a.take("request")?)),
+        "projects.create" => settled(projects::create(store, &a.take("request")?)),
+        "projects.folders" => settled(projects::folders(store, &a.take("home")?)),
+        "projects.set-folders" => settled(projects::set_folders(store, &a.take("request")?)),
+        "projects.create-task" => settled(projects::create_task(store, &a.take("request")?)),
+        "projects.task" => {
+            let (home, task): (_, String) = (a.take("home")?, a.take("task")?);
+            settled(projects::task(store, &home, &task))
+        }
+        "projects.set-state" => settled(projects::set_state(store, &a.take("request")?)),
+        "projects.mark-done" => settled(projects::mark_done(store, &a.take("request")?)),
+        "projects.reopen" => {
+            let (home, task): (_, String) = (a.take("home")?, a.take("task")?);
+            settled(projects::reopen(store, &home, &task))
+        }
+        "runs.create" => settled(runs::create(store, &a.take("request")?)),
+        "runs.update" => settled(runs::update(store, &a.take("request")?)),
+        "runs.info" => {
+            let (home, task): (_, String) = (a.take("home")?, a.take("task")?);
+            let run: String = a.take("run")?;
+            settled(runs::info(store, &home, &task, &run))
+        }
+        "runs.tree" => settled(runs::tree(store, &a.take("request")?)),
         "prompt.assemble" => settled(prompt::assemble(store, &a.take("request")?)),
         "prompt.compare" => sure(prompt::compare(&a.take("before")?, &a.take("after")?)),
         "prompt.presets" => sure(prompt::presets()),

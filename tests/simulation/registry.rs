@@ -3,7 +3,9 @@
 
 /// As `interface.function`, in order.
 pub const REGISTERED: &[&str] = &[
+    "bus.post",
     "compaction.commit",
+    "facts.write",
     "files.edit",
     "files.remove",
     "files.rename",
@@ -15,11 +17,18 @@ pub const REGISTERED: &[&str] = &[
     "memory.prune",
     "memory.write",
     "messages.append",
+    "projects.create",
+    "projects.create-task",
+    "projects.mark-done",
+    "projects.set-folders",
+    "projects.set-state",
     "retention.apply",
     "retention.end",
     "retention.purge",
     "retention.renew",
     "retention.restore",
+    "runs.create",
+    "runs.update",
     "sessions.append",
     "sessions.reset-begin",
     "sessions.reset-commit",

@@ -21,6 +21,7 @@ same!(
     Vec<u8>,
     Vec<u32>,
     Vec<String>,
+    Vec<(String, String)>,
     (String, String)
 );
 

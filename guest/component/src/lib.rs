@@ -1,16 +1,20 @@
 //! haversack-core as a WebAssembly component: the only code with wit-bindgen. One file for each interface
 //! converts and forwards; there is no logic here.
 
+mod bus;
 mod compaction;
 mod convert;
 mod documents;
+mod facts;
 mod files;
 mod layout;
 mod media;
 mod memory;
 mod messages;
+mod projects;
 mod prompt;
 mod retention;
+mod runs;
 mod sessions;
 mod skills;
 mod store;

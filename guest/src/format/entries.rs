@@ -10,17 +10,14 @@ use serde_json::value::RawValue;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry<'a> {
     pub bytes: &'a [u8],
+    /// What two copies of it have in common; of a line, all but its end.
+    pub content: &'a [u8],
     /// None where it has none, or cannot be read; then `problem` says why.
     pub id: Option<String>,
     /// What is wrong with it, for people.
     pub problem: Option<&'static str>,
-}
-
-impl Entry<'_> {
-    /// The bytes without the line ends behind them: two copies of an entry are the same in these.
-    pub fn content(&self) -> &[u8] {
-        self.bytes.trim_ascii_end()
-    }
+    /// Whether its end is there; what has none is ended before another entry follows.
+    pub is_ended: bool,
 }
 
 /// How a kind of log is divided into entries.
@@ -31,8 +28,8 @@ pub trait EntryFormat {
     /// begins in it.
     fn footing(&self, piece: &[u8]) -> Option<usize>;
 
-    /// The entries of a piece that begins with one, in order; what is no entry stays in, with its problem.
-    /// Joined, their bytes are the piece, but for blank lines.
+    /// The entries of a piece that begins with one, or with the log itself, in order; what is no entry stays in,
+    /// with its problem. Joined, their bytes are the piece, but for what the format puts between entries.
     fn entries<'a>(&self, piece: &'a [u8]) -> Vec<Entry<'a>>;
 
     /// How many entries that is.
@@ -40,7 +37,8 @@ pub trait EntryFormat {
         self.entries(piece).len()
     }
 
-    /// What has to be written behind `end`, the last bytes of a log, so that an entry can follow.
+    /// What has to be written behind `end`, the last bytes of a log from the beginning of an entry on, so that
+    /// an entry can follow: it ends what is torn, and parts the two.
     fn separator(&self, end: &[u8]) -> &'static [u8];
 
     /// Whether a log of this kind begins with an entry that opens it: one that is not there is over, and
@@ -113,8 +111,10 @@ fn entry(line: &[u8]) -> Entry<'_> {
         };
         return Entry {
             bytes: line,
+            content: line.trim_ascii_end(),
             id: None,
             problem: Some(problem),
+            is_ended: line.ends_with(b"\n"),
         };
     };
     let inner = || {
@@ -124,10 +124,12 @@ fn entry(line: &[u8]) -> Entry<'_> {
     let id = parsed.id.or_else(inner);
     Entry {
         bytes: line,
+        content: line.trim_ascii_end(),
         id: id
             .and_then(|id| serde_json::from_str::<Cow<'_, str>>(id.get()).ok())
             .map(Cow::into_owned),
         problem: None,
+        is_ended: line.ends_with(b"\n"),
     }
 }
 

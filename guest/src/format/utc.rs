@@ -36,6 +36,13 @@ pub fn parse_compact(text: &str) -> Option<u64> {
     Some(moment_ms).filter(|ms| print_compact(*ms).as_deref() == Some(text))
 }
 
+/// As [`print`], to the millisecond: `2026-01-29T23:00:00.123Z`.
+pub fn print_ms(moment_ms: u64) -> Option<String> {
+    let seconds = print(moment_ms)?;
+    let seconds = seconds.strip_suffix('Z')?;
+    Some(format!("{seconds}.{:03}Z", moment_ms % 1_000))
+}
+
 /// Milliseconds since 1970 of a moment of RFC 3339; none for anything else, and for moments before 1970.
 pub fn parse(text: &str) -> Option<u64> {
     let (date, time) = text.split_at_checked(10)?;
@@ -162,6 +169,8 @@ mod tests {
             let compact = print_compact(seconds * 1_000).unwrap();
             prop_assert_eq!(compact.len(), 16);
             prop_assert_eq!(parse_compact(&compact), Some(seconds * 1_000));
+            let text = print_ms(seconds * 1_000 + 7).unwrap();
+            prop_assert_eq!(parse(&text), Some(seconds * 1_000 + 7));
         }
     }
 }

@@ -90,11 +90,11 @@ concepts! {
     /// Removing old files on request.
     Pruning "pruning"                   Absent Absent  NonGoal  Absent  Works;
     /// Projects, tasks and runs.
-    Runs "runs"                         Absent Absent  Later    Absent  Absent;
+    Runs "runs"                         Absent Absent  Works    Absent  Absent;
     /// Facts of projects and tasks.
-    Facts "facts"                       Absent Absent  Later    Absent  Absent;
+    Facts "facts"                       Absent Absent  Works    Absent  Absent;
     /// An append-only bus of messages between runs.
-    MessageBus "message-bus"            Absent Absent  Later    Absent  Absent;
+    MessageBus "message-bus"            Absent Absent  Works    Absent  Absent;
     /// Large binary artifacts.
     LargeBinaries "large-binaries"      Absent Absent  NonGoal  Absent  Absent;
     /// Separate directories for each machine.
@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
+    fn this_version_does_every_layout_and_all_of_gsv_run_agent_and_hi_boss() {
         let of_moltbot = [
             Concept::Messages,
             Concept::Tenants,
@@ -206,7 +206,7 @@ mod tests {
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
-                let whole = [System::Gsv, System::HiBoss].contains(&system);
+                let whole = [System::Gsv, System::RunAgent, System::HiBoss].contains(&system);
                 let works = *concept == Concept::Layout
                     || (whole && has_it)
                     || (system == System::Moltbot && of_moltbot.contains(concept))

@@ -22,6 +22,21 @@ pub fn runs_prefix(project: &ProjectId, task: &TaskId) -> String {
     format!("{project}/{task}/runs/")
 }
 
+/// Stands before every task of a project, and behind its facts.
+pub fn tasks_begin(project: &ProjectId) -> String {
+    format!("{project}/task-")
+}
+
+/// The folder in which the facts of a project or a task lie, and how their keys begin.
+pub fn facts_begin(project: &ProjectId, task: Option<&TaskId>) -> (String, String) {
+    let (prefix, word) = match task {
+        None => (project_prefix(project), "FACT-"),
+        Some(task) => (task_prefix(project, task), "TASK-FACTS-"),
+    };
+    let begin = format!("{prefix}{word}");
+    (prefix, begin)
+}
+
 /// What belongs to a project.
 pub fn home_prefixes(project: &ProjectId) -> Vec<String> {
     vec![project_prefix(project)]

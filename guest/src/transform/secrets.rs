@@ -5,6 +5,8 @@ mod assignment;
 mod randomness;
 mod token;
 
+pub use assignment::is_secret_name;
+
 /// A line that looks like a secret. It never holds the secret itself.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Secret {

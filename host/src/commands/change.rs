@@ -98,12 +98,17 @@ impl RequestId {
     }
 }
 
-/// What makes the same call again: the id, and the moment where the call has one.
+/// What makes the same call again: the id, and the moment and the process where the call has them.
 fn repeat_flags(id: &str, request: &Value) -> String {
-    let at_ms = request["at-ms"].as_i64();
-    let at = at_ms.and_then(|at_ms| jiff::Timestamp::from_millisecond(at_ms).ok());
+    let at_ns = request["at-ns"].as_i64();
+    let at = request["at-ms"].as_i64().and_then(|at_ms| {
+        let at_ns = i128::from(at_ms) * 1_000_000 + i128::from(at_ns.unwrap_or_default());
+        jiff::Timestamp::from_nanosecond(at_ns).ok()
+    });
     let at = at.map(|at| format!(" --at {at}")).unwrap_or_default();
-    format!("--request-id {id}{at}")
+    let pid = request["pid"].as_u64().filter(|_| at_ns.is_some());
+    let pid = pid.map(|pid| format!(" --pid {pid}")).unwrap_or_default();
+    format!("--request-id {id}{at}{pid}")
 }
 
 /// The error, and the way out of it.

@@ -1,6 +1,7 @@
 //! The subcommands, one file each, and the options that all of them share.
 
 mod budget;
+mod bus;
 mod call;
 mod change;
 mod clock;
@@ -22,6 +23,7 @@ mod pages;
 mod place;
 mod progress;
 mod prompt;
+mod run;
 mod say;
 mod secret;
 mod serve;
@@ -53,6 +55,8 @@ Start here:
   haversack sessions --help
   haversack messages --help
   haversack tenant --help
+  haversack run --help
+  haversack bus --help
   haversack store check DIRECTORY
 
 Exit codes:
@@ -139,8 +143,10 @@ enum Command {
     Compact(compact::Compact),
     /// Store, read and delete attachments of a session
     Media(media::Media),
-    /// End and renew subscriptions of users, and sweep, restore and purge their data
-    Tenant(tenant::Tenant),
+    /// Make, change and list projects, tasks and runs of run-agent
+    Run(run::Run),
+    /// Post to and read the message bus of a run-agent project or task
+    Bus(bus::Bus),
     /// List what is in a store, or in a home, by what things are
     Ls(ls::Ls),
     /// Print the key of a place
@@ -171,6 +177,8 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Sign(sign) => sign.run(&shared).await,
         Command::Compact(compact) => compact.run(&shared).await,
         Command::Media(media) => media.run(&shared).await,
+        Command::Run(run) => run.run(&shared).await,
+        Command::Bus(bus) => bus.run(&shared).await,
         Command::Ls(ls) => ls.run(&shared).await,
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,

@@ -1,10 +1,10 @@
 //! Field types of run-agent (spec/run-agent.md, "Names"): what readers take; [`ProjectId::is_canonical`]
 //! and the like say what writers may make. Knows no template.
 
-use super::time::{is_compact_date, is_compact_time};
-use super::{are_digits, text_field};
+use super::time::{Date, is_compact_date, is_compact_time};
+use super::{Field, are_digits, text_field};
 use crate::layout::key;
-use crate::limits::SEGMENT_BYTES_MAX;
+use crate::limits::{NOW_MS_MAX, SEGMENT_BYTES_MAX};
 use crate::types::{Error, Result};
 
 text_field!(
@@ -118,6 +118,28 @@ text_field!(
 );
 
 impl Timestamp {
+    /// Of a moment and a process; `ns` are the nanoseconds behind the millisecond. None after the year 9999.
+    pub fn at(at_ms: u64, ns: u32, pid: u32) -> Option<Self> {
+        let date = Date::at(at_ms, 0).filter(|_| at_ms <= NOW_MS_MAX)?;
+        let second = at_ms / 1_000 % 86_400;
+        let fraction = at_ms % 1_000 * 10 + u64::from(ns / 100_000);
+        Some(Self(format!(
+            "{}-{:02}{:02}{:02}{fraction:04}-{pid}",
+            date.to_value().replace('-', ""),
+            second / 3_600,
+            second / 60 % 60,
+            second % 60
+        )))
+    }
+
+    /// The same for the `number`th that would have this one: from the second on with a number behind it.
+    pub fn numbered(&self, number: u32) -> String {
+        match number {
+            0 | 1 => self.0.clone(),
+            number => format!("{}-{number}", self.0),
+        }
+    }
+
     /// Whether it is in the form that writers use.
     pub fn is_canonical(&self) -> bool {
         is_canonical_stamp(self.as_str())
@@ -125,6 +147,25 @@ impl Timestamp {
 }
 
 impl RunId {
+    /// By which runs are ordered in time, whatever form their ids have.
+    pub fn age(&self) -> (String, u64, u64) {
+        let bare = self.0.strip_prefix("run_").unwrap_or(&self.0);
+        let mut parts = bare.split('-');
+        let (date, time) = (
+            parts.next().unwrap_or_default(),
+            parts.next().unwrap_or_default(),
+        );
+        let mut number = || {
+            parts
+                .next()
+                .and_then(|part| part.parse().ok())
+                .unwrap_or_default()
+        };
+        // The number of one of several with the same id comes last; the process says nothing.
+        let (process, sequence) = (number(), number());
+        (format!("{date}{time:0<10}"), sequence, process)
+    }
+
     /// Whether it is in the form that writers use.
     pub fn is_canonical(&self) -> bool {
         is_canonical_stamp(self.as_str())
@@ -302,6 +343,34 @@ mod tests {
                 error.message
             );
         }
+    }
+
+    #[test]
+    fn stamps_of_a_moment_are_canonical() {
+        let stamp = Timestamp::at(1_771_579_800_123, 456_789, 42).unwrap();
+        assert_eq!(stamp.as_str(), "20260220-0930001234-42");
+        assert!(stamp.is_canonical());
+        assert_eq!(stamp.numbered(1), stamp.as_str());
+        assert!(RunId::parse(&stamp.numbered(2)).is_ok());
+        assert!(Timestamp::at(NOW_MS_MAX, 999_999, 0).is_some());
+        assert!(Timestamp::at(NOW_MS_MAX + 1, 0, 0).is_none());
+    }
+
+    #[test]
+    fn runs_in_every_form_are_ordered_in_time() {
+        let order = [
+            "20260220-093000-9",
+            "run_20260220-093000123-4",
+            "20260220-0930001234-7",
+            "20260220-0930001234-3-2",
+            "20260220-0930001234-3-10",
+            "20260221-000000-1",
+        ];
+        let ages: Vec<_> = order
+            .iter()
+            .map(|id| RunId::parse(id).unwrap().age())
+            .collect();
+        assert!(ages.is_sorted(), "{ages:?}");
     }
 
     #[test]

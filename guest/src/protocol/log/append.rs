@@ -54,7 +54,7 @@ impl Log<'_> {
         if entries.is_empty() {
             return Err(Error::invalid(format!("{key}: an append of no entries")).at(key));
         }
-        let body: Vec<u8> = entries.iter().flat_map(|e| e.bytes.clone()).collect();
+        let body = self.joined(entries.iter().map(|entry| entry.bytes.as_slice()));
         if entries.len() > LOG_APPEND_ENTRIES_MAX || body.len() > LOG_APPEND_BYTES_MAX {
             return Err(Error::too_large(format!(
                 "{key}: an append of {} entries and {} bytes, over {LOG_APPEND_ENTRIES_MAX} or \
@@ -66,11 +66,10 @@ impl Log<'_> {
         }
         let read = self.format.entries(&body);
         let same = read.len() == entries.len()
-            && self.format.separator(&body).is_empty()
-            && read
-                .iter()
-                .zip(entries)
-                .all(|(read, entry)| read.id.as_ref() == Some(&entry.id) && read.problem.is_none());
+            && read.iter().zip(entries).all(|(read, entry)| {
+                let is_whole = read.problem.is_none() && read.is_ended;
+                is_whole && read.id.as_ref() == Some(&entry.id)
+            });
         let mut ids: Vec<_> = entries.iter().map(|entry| &entry.id).collect();
         ids.sort();
         ids.dedup();
@@ -81,6 +80,18 @@ impl Log<'_> {
             .at(key));
         }
         Ok(body)
+    }
+
+    /// Whole entries one behind the other.
+    pub(super) fn joined<'e>(&self, entries: impl IntoIterator<Item = &'e [u8]>) -> Vec<u8> {
+        let mut last: &[u8] = b"";
+        let mut joined = Vec::new();
+        for entry in entries {
+            joined.extend_from_slice(self.format.separator(last));
+            joined.extend_from_slice(entry);
+            last = entry;
+        }
+        joined
     }
 
     /// A1, A2 of the protocol.

@@ -86,6 +86,14 @@ impl Piece {
         footed.unwrap_or_default()
     }
 
+    /// What goes before the next entry, by what is loaded.
+    pub fn separator(&self, log: &Log<'_>) -> &'static [u8] {
+        log.format.separator(match self.footed(log) {
+            [] => &self.loaded,
+            footed => footed,
+        })
+    }
+
     /// Its whole entries that are loaded, with their offsets in the object.
     pub fn entries<'p>(&'p self, log: &Log<'_>) -> Vec<(u64, Entry<'p>)> {
         let footed = self.footed(log);

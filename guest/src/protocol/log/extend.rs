@@ -119,8 +119,7 @@ impl Log<'_> {
         let head = glance.head.as_ref()?;
         let piece = Piece::head(head, Vec::new());
         let (_, last) = piece.entries(self).pop()?;
-        let is_torn = last.problem.is_some() && !self.format.separator(last.bytes).is_empty();
-        is_torn.then(|| {
+        (last.problem.is_some() && !last.is_ended).then(|| {
             let message = format!(
                 "the last {} bytes are a fragment, as a crash leaves one; they stay, and are ended before the new \
                  entry",

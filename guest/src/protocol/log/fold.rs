@@ -134,6 +134,8 @@ impl Log<'_> {
         next.metadata.batches += 1;
         let (mut body, sealed) = (next.body, next.sealed);
         let mut next = next.metadata;
+        let separator = self.format.separator(&body);
+        body.extend_from_slice(separator);
         body.extend_from_slice(&fresh.bytes);
         next.entries += fresh.entries as u64;
         let options = PutOptions {
@@ -314,16 +316,17 @@ impl Log<'_> {
             for (_, entry) in piece.entries(self) {
                 if let Some(id) = &entry.id {
                     let contents = window.entry(id.clone()).or_default();
-                    contents.push(entry.content().to_vec());
+                    contents.push(entry.content.to_vec());
                 }
             }
         }
         let mut fresh = Fresh::default();
+        let mut last: &[u8] = b"";
         for (segment, body) in batch.iter().zip(bodies) {
             for entry in self.format.entries(body) {
                 if let Some(id) = &entry.id {
                     let contents = window.entry(id.clone()).or_default();
-                    if contents.iter().any(|there| there == entry.content()) {
+                    if contents.iter().any(|there| there == entry.content) {
                         continue;
                     }
                     if !contents.is_empty() {
@@ -333,12 +336,13 @@ impl Log<'_> {
                             format!("id {id:?} was used for two contents; both are kept"),
                         ));
                     }
-                    contents.push(entry.content().to_vec());
+                    contents.push(entry.content.to_vec());
                 }
                 fresh.entries += 1;
-                fresh.bytes.extend_from_slice(entry.bytes);
-                let separator = self.format.separator(entry.bytes);
+                let separator = self.format.separator(last);
                 fresh.bytes.extend_from_slice(separator);
+                fresh.bytes.extend_from_slice(entry.bytes);
+                last = entry.bytes;
             }
         }
         fresh

@@ -204,7 +204,7 @@ impl<'a> Forward<'a> {
                 }
                 run.entries.push(ForwardEntry {
                     position: at,
-                    content: entry.content().to_vec(),
+                    content: entry.content.to_vec(),
                     id: entry.id,
                     problem: entry.problem,
                 });

@@ -62,7 +62,7 @@ impl Log<'_> {
         let tail = Piece::head(head, Vec::new());
         let entries = tail.entries(self);
         measured.last = match entries.last() {
-            Some((_, entry)) => Some(entry.content().to_vec()),
+            Some((_, entry)) => Some(entry.content.to_vec()),
             // Longer than the tail, or the head is empty.
             None => self.last_entry()?,
         };
@@ -81,7 +81,7 @@ impl Log<'_> {
         })?;
         let bytes = blob.map(|blob| blob.body.into_bytes()).unwrap_or_default();
         let entries = self.format.entries(&bytes);
-        Ok(entries.first().map(|entry| entry.content().to_vec()))
+        Ok(entries.first().map(|entry| entry.content.to_vec()))
     }
 
     fn last_entry(&self) -> Result<Option<Vec<u8>>> {
@@ -131,7 +131,7 @@ impl Log<'_> {
                 let entries = self.format.entries(bytes);
                 entries
                     .iter()
-                    .filter(|entry| is_counted(entry.content()))
+                    .filter(|entry| is_counted(entry.content))
                     .count() as u64
             };
             now.entries = Some(count + count_of(lines));

@@ -32,7 +32,7 @@ pub struct ReadOptions {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogEntry {
     pub id: Option<String>,
-    /// Without the line end.
+    /// As its format compares it: of a line, without the end.
     pub content: Vec<u8>,
     /// Why it is none, where it cannot be read.
     pub problem: Option<&'static str>,
@@ -131,7 +131,7 @@ impl Log<'_> {
         let mut gap = !all_wanted;
         if let Some((_, entry)) = before {
             let mut items = sequence.iter();
-            let found = items.rposition(|item| entry_hash(item.entry.content()) == *entry);
+            let found = items.rposition(|item| entry_hash(item.entry.content) == *entry);
             match found {
                 Some(at) => {
                     // Folded meanwhile: what lies before it lies in the chain.
@@ -279,12 +279,12 @@ impl Log<'_> {
         for item in sequence.iter() {
             if let Some(id) = &item.entry.id {
                 let there = contents.entry(id.clone()).or_default();
-                there.push(item.entry.bytes.trim_ascii_end());
+                there.push(item.entry.content);
             }
         }
         for (segment, body) in segments.iter().zip(bodies) {
             for entry in self.format.entries(body) {
-                let content = entry.bytes.trim_ascii_end();
+                let content = entry.content;
                 if let Some(id) = &entry.id {
                     let there = contents.entry(id.clone()).or_default();
                     if there.contains(&content) {
@@ -418,7 +418,7 @@ fn page_of(sequence: Vec<Item<'_>>, older: bool, options: &ReadOptions) -> (Page
         .map(|item| item.at.to_text());
     let fewer = sequence.len() - begin < options.entries_max;
     let entries = sequence.into_iter().skip(begin).map(|item| LogEntry {
-        content: item.entry.content().to_vec(),
+        content: item.entry.content.to_vec(),
         id: item.entry.id,
         problem: item.entry.problem,
         position: match item.at {

@@ -41,8 +41,8 @@ impl Log<'_> {
                     problems: end.problems,
                 });
             }
-            let separator = self.format.separator(&end.tail);
-            let bytes = [separator.to_vec(), missing.concat()].concat();
+            let missing = self.joined(missing.iter().map(Vec::as_slice));
+            let bytes = [end.separator, missing.as_slice()].concat();
             match self.store.append(key, body_of(bytes), end.size_bytes) {
                 Ok(_) => {
                     return Ok(Appended {
@@ -64,18 +64,24 @@ impl Log<'_> {
         for entry in entries {
             match end.window.get(&entry.id) {
                 None => missing.push(entry.bytes.clone()),
-                Some(there) if there.as_slice() == entry.bytes.trim_ascii_end() => {}
+                Some(there) if Some(there.as_slice()) == self.content_of(entry) => {}
                 Some(_) => return Err(self.id_reused(self.keys.head())),
             }
         }
         Ok(missing)
+    }
+
+    fn content_of<'e>(&self, entry: &'e NewEntry) -> Option<&'e [u8]> {
+        let entries = self.format.entries(&entry.bytes);
+        entries.first().map(|entry| entry.content)
     }
 }
 
 /// The end of a single file.
 struct End {
     size_bytes: u64,
-    tail: Vec<u8>,
+    /// What goes before the next entry.
+    separator: &'static [u8],
     /// Contents by id.
     window: BTreeMap<String, Vec<u8>>,
     problems: Vec<Problem>,
@@ -86,7 +92,7 @@ impl End {
         let Some(head) = head else {
             return Ok(Self {
                 size_bytes: 0,
-                tail: Vec::new(),
+                separator: b"",
                 window: BTreeMap::new(),
                 problems: Vec::new(),
             });
@@ -99,8 +105,7 @@ impl End {
             let entries = piece.entries(log);
             let torn = entries
                 .last()
-                .filter(|(_, entry)| entry.problem.is_some())
-                .filter(|(_, entry)| !log.format.separator(entry.bytes).is_empty());
+                .filter(|(_, entry)| entry.problem.is_some() && !entry.is_ended);
             if let Some((_, entry)) = torn {
                 problems.push(Problem::new(
                     ProblemKind::Repaired,
@@ -114,13 +119,16 @@ impl End {
             }
             for (_, entry) in entries {
                 if let Some(id) = &entry.id {
-                    window.insert(id.clone(), entry.content().to_vec());
+                    window.insert(id.clone(), entry.content.to_vec());
                 }
             }
         }
         Ok(Self {
             size_bytes: head.stat.size_bytes,
-            tail: head.tail.clone(),
+            separator: chain
+                .pieces
+                .first()
+                .map_or(b"", |piece| piece.separator(log)),
             window,
             problems,
         })

@@ -48,7 +48,7 @@ pub fn find(line: &str) -> Option<&'static str> {
 }
 
 /// Whether what stands before a separator ends in the name of a secret, of one or two words.
-fn is_secret_name(before: &str) -> bool {
+pub fn is_secret_name(before: &str) -> bool {
     let quotes = |character: char| character.is_whitespace() || "\"'`*:".contains(character);
     let from = before.len().saturating_sub(SECRET_BYTES_MAX);
     let before = before
