@@ -53,8 +53,10 @@ pub enum Answer {
     /// Everything lies in deleted/ now.
     Deleted,
     Purged,
-    /// Nothing was due.
+    /// Nothing was done.
     Kept,
+    /// Nothing is due: an attempt before that nobody heard of may have done it.
+    Over,
     /// Not now.
     Refused,
     /// There is nothing left.
@@ -172,7 +174,7 @@ fn answered(
 ) -> Outcome<Answer> {
     match result {
         Ok(step) if step.step == Step::Blocked => Outcome::Wrong(format!("blocked: {step:?}")),
-        Ok(step) if step.step == Step::Kept => Outcome::Done(Answer::Kept),
+        Ok(step) if step.step == Step::Kept => Outcome::Done(Answer::Over),
         Ok(step) => Outcome::Done(answer(&step)),
         Err(error) if error.code == ErrorCode::NotFound => Outcome::Done(Answer::Gone),
         Err(error)
@@ -341,9 +343,44 @@ impl Scenario for Retention {
             Some(Answer::Gone) => return standing == Standing::Gone,
             // Nothing was done, and its repeat may find something to do.
             Some(Answer::Kept | Answer::Refused) => return true,
+            Some(Answer::Over) if operation.what != What::Sweep => return true,
             _ => {}
         }
-        let is_new = model.made.insert(operation.id.clone());
+        // What changes nothing is not remembered.
+        let is_new = !model.made.contains(&operation.id);
+        let before = (model.view.standing, model.ended, model.due);
+        let may = self.happen(model, operation, answer, is_new);
+        if before != (model.view.standing, model.ended, model.due) {
+            model.made.insert(operation.id.clone());
+        }
+        may
+    }
+
+    fn look(&self, store: &dyn Store) -> Result<View, String> {
+        reader::look(store)
+    }
+
+    fn shown(&self, model: &State) -> View {
+        model.view.clone()
+    }
+
+    /// Nothing is half done, nothing is there twice, and of a purged user nothing is left.
+    fn finish(&self, store: &dyn Store) -> Result<(), String> {
+        reader::finish(store)
+    }
+}
+
+impl Retention {
+    /// What an operation that was not refused makes of the model, and whether it may answer so.
+    fn happen(
+        &self,
+        model: &mut State,
+        operation: &Operation,
+        answer: Option<&Answer>,
+        is_new: bool,
+    ) -> bool {
+        let standing = model.view.standing;
+        let did = !matches!(answer, None | Some(Answer::Over));
         match operation.what {
             What::Append | What::Edit => {
                 let is_sure = answer == Some(&Answer::Done);
@@ -361,12 +398,12 @@ impl Scenario for Retention {
                     model.view.standing = Standing::Away;
                     true
                 }
-                Standing::Here => answer.is_none(),
+                Standing::Here => !did,
                 _ => true,
             },
             What::Renew => {
                 if standing == Standing::Gone {
-                    return answer.is_none();
+                    return !did;
                 }
                 model.view.standing = Standing::Here;
                 model.ended = false;
@@ -377,7 +414,7 @@ impl Scenario for Retention {
                     model.view.standing = Standing::Here;
                     model.due = false;
                 }
-                standing != Standing::Gone || answer.is_none()
+                standing != Standing::Gone || !did
             }
             What::End => {
                 if standing == Standing::Here && !model.ended {
@@ -390,21 +427,8 @@ impl Scenario for Retention {
                 if standing == Standing::Away {
                     model.view.standing = Standing::Gone;
                 }
-                standing != Standing::Here || answer.is_none()
+                standing != Standing::Here || !did
             }
         }
-    }
-
-    fn look(&self, store: &dyn Store) -> Result<View, String> {
-        reader::look(store)
-    }
-
-    fn shown(&self, model: &State) -> View {
-        model.view.clone()
-    }
-
-    /// Nothing is half done, nothing is there twice, and of a purged user nothing is left.
-    fn finish(&self, store: &dyn Store) -> Result<(), String> {
-        reader::finish(store)
     }
 }
