@@ -43,7 +43,7 @@ everything is written; a second Ctrl-C at once. A killed one goes on when it is 
 Bytes are what is kept the same: no times, no modes (a file that is replaced here keeps its mode), no empty directories. \
 Links, sockets and pipes are passed over and said, and so are names that no key can have: not UTF-8, not in normal form C, \
 over 255 bytes. Names that differ only in case need a file system that tells them apart. DIR/.haversack holds files in \
-the making. Two machines that sync one user over 64 MiB at the same moment: the last one wins.
+the making. What one machine writes in the moment in which another deletes it, or replaces over 64 MiB, is lost: no store does these under a condition.
 
 Examples:
   haversack tenant sync moltbot:user_1 / --store r2://ACCOUNT/BUCKET
