@@ -27,7 +27,6 @@ pub(super) const MARKDOWN: &str = "text/markdown";
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Folder {
     pub path: String,
-    #[serde(default)]
     pub description: String,
 }
 

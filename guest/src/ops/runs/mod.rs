@@ -38,7 +38,6 @@ pub struct CreateRequest {
     pub parent: Option<String>,
     #[serde(default)]
     pub previous: Option<String>,
-    #[serde(default)]
     pub cwd: String,
     #[serde(default)]
     pub root: Option<String>,
