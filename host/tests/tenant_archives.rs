@@ -1,20 +1,24 @@
-//! Export and import through the command line, on a disk and in a bucket: what is printed, and how it ends.
+//! Export and import through the command line, and the HTTP API, on a disk and in a bucket: what is printed and
+//! answered, and how it ends.
 
 #[allow(dead_code)] // Sessions need more of it.
 #[path = "sessions/place.rs"]
 mod place;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode};
+use std::process::{Child, Command, ExitCode, Stdio};
 
 use anyhow::{Context, ensure};
 use haversack_tests::lives::{Life, both};
 use place::{Place, fails, text};
 use serde_json::{Value, json};
 
-const TESTS: [Life<Place>; 3] = [
+const TESTS: [Life<Place>; 4] = [
     ("there and back", whole),
+    ("over HTTP", over_http),
     ("another user's", of_another),
     ("what cannot be says why", refusals),
 ];
@@ -87,6 +91,105 @@ fn beside(place: &Place, name: &str) -> anyhow::Result<String> {
     Ok(path.to_str().context("UTF-8")?.to_owned())
 }
 
+/// A server, ended with the test.
+struct Served {
+    child: Child,
+    address: String,
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+const SECRET: (&str, &str) = (
+    "HAVERSACK_SIGNING_SECRET",
+    "a secret of the tests, thirty-two",
+);
+
+impl Served {
+    fn start(place: &Place) -> anyhow::Result<Self> {
+        let mut child = place
+            .command(&["serve", "--listen", "127.0.0.1:0"])
+            .env(SECRET.0, SECRET.1)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()?;
+        let mut line = String::new();
+        let output = child.stdout.take().context("an output")?;
+        BufReader::new(output).read_line(&mut line)?;
+        let address = line.trim().strip_prefix("listening on http://");
+        let address = address.unwrap_or_default().to_owned();
+        let served = Self { child, address };
+        ensure!(!served.address.is_empty(), "it said {line:?}");
+        Ok(served)
+    }
+
+    /// The head and the body of what is answered under a signature of `haversack sign`.
+    fn get(&self, place: &Place, path: &str) -> anyhow::Result<(String, Vec<u8>)> {
+        let url = format!("http://{}{path}", self.address);
+        let mut sign = place.command(&["sign", "user_1", "--url", &url]);
+        let signed = text(sign.env(SECRET.0, SECRET.1).output()?)?;
+        let path = signed
+            .trim()
+            .strip_prefix(&format!("http://{}", self.address));
+        let path = path.context("a path")?;
+        let mut stream = TcpStream::connect(&self.address)?;
+        write!(
+            stream,
+            "GET {path} HTTP/1.0\r\nHost: {}\r\n\r\n",
+            self.address
+        )?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let end = answer.windows(4).position(|four| four == b"\r\n\r\n");
+        let end = end.context("a head")?;
+        let head = String::from_utf8(answer[..end].to_vec())?;
+        Ok((head, answer[end + 4..].to_vec()))
+    }
+}
+
+/// History, usage and the archive, from wherever the user's data lie.
+fn over_http(place: &Place) -> anyhow::Result<()> {
+    fill(place, "user_1")?;
+    let mut served = Served::start(place)?;
+    let (head, body) = served.get(place, "/api/history?limit=1")?;
+    let page: Value = serde_json::from_slice(&body)?;
+    ensure!(
+        head.contains(" 200 ") && page["messages"][0]["id"] == "m39",
+        "{head} {page}"
+    );
+    let (head, body) = served.get(place, "/api/storage/usage")?;
+    let usage: Value = serde_json::from_slice(&body)?;
+    ensure!(head.contains(" 200 "), "{head} {usage}");
+    ensure!(
+        usage["categories"]["workspace"]["sizeBytes"] == 9 << 20,
+        "{usage}"
+    );
+    let (head, body) = served.get(place, "/api/storage/export")?;
+    ensure!(head.contains(" 200 "), "{head}");
+    let archive = file(place, "over-http.tar.gz")?;
+    std::fs::write(&archive, body)?;
+    let import = ["tenant", "import", "user_1", "--from", &archive, "--json"];
+    let back: Value = serde_json::from_str(&text(place.run(&import)?)?)?;
+    ensure!(
+        back["equal"] == back["files"] && back["has-sums"] == true,
+        "{back}"
+    );
+    let id = served.child.id().to_string();
+    ensure!(
+        Command::new("kill")
+            .args(["-TERM", &id])
+            .status()?
+            .success()
+    );
+    let ended = served.child.wait()?;
+    ensure!(ended.success(), "{ended}");
+    Ok(())
+}
+
 fn whole(place: &Place) -> anyhow::Result<()> {
     fill(place, "user_1")?;
     fill(place, "user_10")?;
@@ -127,7 +230,18 @@ fn whole(place: &Place) -> anyhow::Result<()> {
         dry["has-sums"] == true && dry["copied"] == dry["files"],
         "{dry}"
     );
-    let printed = text(place.run(&import)?)?;
+    // Neither a user who is not there yet nor one who is gets more than its tier.
+    let bytes = dry["bytes"].as_u64().context("a size")?;
+    let limited = |bytes: u64| {
+        let limits = format!("{{\"storage-bytes\":{bytes}}}");
+        place.run(&[&import[..], &["--tier", &limits]].concat())
+    };
+    fails(
+        &limited(bytes - 1)?,
+        9,
+        &["nothing was written", "larger tier"],
+    )?;
+    let printed = text(limited(bytes)?)?;
     ensure!(
         printed.contains(" copied, 0 replaced, 0 equal"),
         "{printed}"

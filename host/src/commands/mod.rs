@@ -182,7 +182,6 @@ pub async fn run(line: Line) -> anyhow::Result<()> {
         Command::Ls(ls) => ls.run(&shared).await,
         Command::Key(key) => key.run(&shared).await,
         Command::Place(place) => place.run(&shared).await,
-        Command::Tenant(tenant) => tenant.run(&shared).await,
         Command::Systems(systems) => systems.run(&shared).await,
         Command::Store(store) => store.run(&shared).await,
         Command::Component(component) => component.run(&shared),

@@ -323,6 +323,7 @@ impl Scenario for Retention {
                     home: home(),
                     session_key: "main".to_owned(),
                     messages: vec![reader::message(id)],
+                    tier: None,
                 };
                 messages::append(store, &request).map(drop)
             }),

@@ -232,6 +232,8 @@ fn check_once(store: &dyn Store) -> Result<(), String> {
         session_key: "main".to_owned(),
         limit: None,
         before: None,
+        tier: None,
+        now_ms: None,
     };
     let answer = history(store, &request).map_err(|error| error.message)?;
     let ids: Vec<_> = answer.messages.iter().map(|message| &message.id).collect();

@@ -16,7 +16,7 @@ use haversack_host::transfer::{Count, Event, Outcome, Summary};
 use indicatif::{HumanBytes, ProgressBar};
 use serde_json::{Value, json};
 
-use super::{User, files, unless_interrupted};
+use super::{User, files, tier, unless_interrupted};
 use crate::commands::Shared;
 use crate::commands::call::Caller;
 use crate::commands::exit::{Code, Failure};
@@ -46,7 +46,7 @@ Exit codes:
   2 the archive is damaged, not whole, or of somebody else; nothing was written
   6 a newer haversack made it
   7 files are there and differ; nothing was written
-  9 it has over 1,000,000 files or 128 GiB")]
+  9 it has over 1,000,000 files or 128 GiB, or more than the tier leaves; nothing was written")]
 pub struct Import {
     /// Whose data it becomes
     user: User,
@@ -59,6 +59,9 @@ pub struct Import {
     /// Write over files that are there and differ
     #[arg(long)]
     replace: bool,
+    /// Refuse what would take the user over its tier: starter (1 GB), pro (10 GB), business (100 GB), or limits as JSON
+    #[arg(long, value_name = "TIER", value_parser = tier)]
+    tier: Option<Value>,
     /// Check the archive and say what would be done, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -108,6 +111,9 @@ impl Import {
         let unpacked = unpacked.map_err(failure)?;
         if from != to {
             rename(caller, &*staging, from, to).await?;
+        }
+        if let Some(tier) = &self.tier {
+            admit(caller, to, tier, unpacked.bytes).await?;
         }
         let options = ImportOptions {
             replace: self.replace,
@@ -200,6 +206,37 @@ impl Import {
             )
         };
         Err(Failure::new(Code::Conflict, message).into())
+    }
+}
+
+/// Whether the user may have so much more, all of the archive counted as new. One that is not there yet has nothing.
+async fn admit(caller: &Caller, to: &Owner, tier: &Value, bytes: u64) -> anyhow::Result<()> {
+    let home = json!({ "system": "moltbot", "id": to.user });
+    let request = json!({ "home": home, "tier": tier, "more-bytes": bytes });
+    let admitted = caller.call("tenants", "admit", json!({ "request": request }));
+    let Err(error) = admitted.await else {
+        return Ok(());
+    };
+    let is_new = error
+        .downcast_ref::<Failure>()
+        .is_some_and(|failure| failure.code() == Code::NotFound);
+    if !is_new {
+        return Err(error);
+    }
+    let presets = caller.call("tenants", "tiers", json!({})).await?;
+    let presets = presets.as_array().into_iter().flatten();
+    let mut preset = presets.filter(|preset| preset["name"] == tier["preset"]);
+    let preset = preset.next().map(|preset| &preset["limits"]);
+    let limits = preset.unwrap_or(&tier["custom"]);
+    match limits["storage-bytes"].as_u64() {
+        Some(limit) if limit < bytes => {
+            let message = format!(
+                "user {} may have {limit} bytes, and the archive has {bytes}: nothing was written; choose a larger tier",
+                to.user
+            );
+            Err(Failure::new(Code::TooLarge, message).into())
+        }
+        _ => Ok(()),
     }
 }
 
