@@ -84,6 +84,11 @@ impl UserMeta {
                 .is_some_and(|text| utc::parse(text).is_some())
         };
         let moment = "a moment like 2026-01-29T00:00:00Z";
+        // One that is no text says something all the same: it is not taken for none.
+        let other_state = find(json, &["state"])
+            .and_then(|raw| serde_json::from_str::<Value>(raw).ok())
+            .filter(|value| !value.is_null() && !value.is_string())
+            .map(|value| value.to_string());
         let subscription = |value: &Value| subscription_of(value).is_some();
         Ok(Self {
             user_id: member("userId", "text", &Value::is_string).and_then(text_of),
@@ -101,9 +106,9 @@ impl UserMeta {
             last_active_ms: member("lastActiveAt", moment, &is_moment).and_then(ms_of),
             storage_used_bytes: member("storageUsedBytes", "a number of bytes", &Value::is_u64)
                 .and_then(|value| value.as_u64()),
-            state: member("state", "text", &|_| true)
-                .filter(|value| !value.is_null())
-                .map(|value| text_of(value.clone()).unwrap_or_else(|| value.to_string())),
+            state: member("state", "text", &Value::is_string)
+                .and_then(text_of)
+                .or(other_state),
             to: member("to", "text", &Value::is_string).and_then(text_of),
             lease_until_ms: member("lease-until-ms", "milliseconds", &Value::is_u64)
                 .and_then(|value| value.as_u64()),

@@ -47,7 +47,7 @@ pub fn edit(
         ));
     }
     let path = &located.path;
-    let mut missing = false;
+    let (mut missing, mut was_read) = (false, false);
     let edited = document::edit_version(
         store,
         &located.key,
@@ -55,6 +55,7 @@ pub fn edit(
         content_type(path),
         request.version.as_deref(),
         |current: Current<'_>| {
+            was_read = true;
             let Some(body) = current.body else {
                 missing = true;
                 let message = format!("{path} is not there; write it whole");
@@ -69,10 +70,9 @@ pub fn edit(
     match edited {
         Ok(edited) => Ok(answer(store, located, edited)),
         Err(error) if missing || is_gone(&error) => Err(global_or(store, &located, error)?),
-        Err(error) if error.code == ErrorCode::TooLarge => {
-            let message = format!(
-                "{path} is too large to edit: a file, and what becomes of it, has at most {VALUE_BYTES_MAX} bytes"
-            );
+        Err(error) if error.code == ErrorCode::TooLarge && !was_read => {
+            let message =
+                format!("{path} is too large to edit: a file has at most {VALUE_BYTES_MAX} bytes");
             Err(Error::too_large(message).at(&located.key))
         }
         Err(error) => Err(error),

@@ -242,6 +242,9 @@ pub fn backup_files(
     home: &Home,
     continue_from: Option<&str>,
 ) -> Result<BackupAnswer> {
-    require(System::parse(&home.system)?, Concept::Backup)?;
+    let system = System::parse(&home.system)?;
+    require(system, Concept::Backup)?;
+    // A backup of memory alone: other systems have other backups.
+    require(system, Concept::Curation)?;
     hi_boss::backup_files(store, home, continue_from)
 }
