@@ -165,6 +165,7 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
             settled(skills::read(store, &home, &skill, user.as_deref()))
         }
         "threads.configure" => settled(threads::configure(store, &a.take("request")?)),
+        "threads.sandbox" => settled(threads::sandbox(store, &a.take("request")?)),
         _ => anyhow::bail!("native has no function {call}"),
     }?;
     a.finish()?;

@@ -102,7 +102,7 @@ concepts! {
     /// Setting up a workspace once.
     Workspace "workspace"               Absent Absent  Absent   Works   Absent;
     /// Running commands inside an agent's view.
-    Sandbox "sandbox"                   Absent Absent  Absent   Later   Absent;
+    Sandbox "sandbox"                   Absent Absent  Absent   Works   Absent;
     /// A copy from which a home can be restored.
     Backup "backup"                     Absent Later   Absent   Absent  Works;
     /// Memory that several agents share.
@@ -195,7 +195,12 @@ mod tests {
     #[test]
     fn this_version_does_every_layout_and_all_of_gsv_and_hi_boss() {
         let of_moltbot = [Concept::Messages];
-        let of_solven = [Concept::Files, Concept::Skills, Concept::Workspace];
+        let of_solven = [
+            Concept::Files,
+            Concept::Skills,
+            Concept::Workspace,
+            Concept::Sandbox,
+        ];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
