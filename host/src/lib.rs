@@ -10,6 +10,8 @@ mod engine;
 mod imports;
 pub mod json;
 pub mod media;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
 pub mod store;
 pub mod transfer;
 

@@ -24,7 +24,7 @@ record!(core::ConfigureAnswer => wit::ConfigureAnswer { configured_ms, created, 
 record!(wit::SandboxRequest => core::SandboxRequest { home, user, ticket, root_dir, copies_dir, system_dirs, command });
 cases!(core::BindKind => wit::BindKind { System, Skeleton, Copy, Shared });
 record!(core::Bind => wit::Bind { host, path, kind });
-record!(core::Copy => wit::Copy { prefix, host });
+record!(core::Copied => wit::Copied { prefix, host });
 record!(core::SandboxAnswer => wit::SandboxAnswer {
     root, arguments, directories, mount_points, cost; list environment, binds, copies, links
 });

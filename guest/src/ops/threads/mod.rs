@@ -4,5 +4,5 @@ mod configure;
 mod sandbox;
 
 pub use self::configure::{ConfigureAnswer, ConfigureRequest, configure};
-pub use self::sandbox::{Copy, SandboxAnswer, SandboxRequest, sandbox};
+pub use self::sandbox::{Copied, SandboxAnswer, SandboxRequest, sandbox};
 pub use crate::transform::proot::{Bind, BindKind};

@@ -28,7 +28,7 @@ pub struct SandboxRequest {
 /// A part of the store that is copied before the command runs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub struct Copy {
+pub struct Copied {
     pub prefix: String,
     pub host: String,
 }
@@ -40,7 +40,7 @@ pub struct SandboxAnswer {
     pub arguments: Vec<String>,
     pub environment: Vec<(String, String)>,
     pub binds: Vec<Bind>,
-    pub copies: Vec<Copy>,
+    pub copies: Vec<Copied>,
     pub directories: Vec<String>,
     pub links: Vec<(String, String)>,
     pub mount_points: Vec<String>,
@@ -106,14 +106,14 @@ fn plan(view: &View, request: &SandboxRequest) -> Result<SandboxAnswer> {
         }
         if mount.writable {
             let host = of_store(&mount.prefix);
-            answer.mount_points.push(host.clone());
+            answer.mount(&request.root_dir, &mount.prefix);
             answer.bind(host, &mount.path, BindKind::Shared);
         } else {
             let host = of_copies(&mount.prefix);
             answer.directories.push(host.clone());
             answer.bind(host.clone(), &mount.path, BindKind::Copy);
             let prefix = mount.prefix;
-            answer.copies.push(Copy { prefix, host });
+            answer.copies.push(Copied { prefix, host });
         }
     }
     if let Some((path, target)) = view.alias()
