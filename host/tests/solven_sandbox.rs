@@ -295,7 +295,7 @@ for name, number, arguments in [
     ("openat2", 437, (at, there, ctypes.create_string_buffer(24), 24)),
     ("io_uring_setup", 425, (1, room)),
     ("open_by_handle_at", first, (at, room, 0)),
-    ("name_to_handle_at", second, (at, there, room, room, 0)),
+    ("name_to_handle_at", second, (at, b"/calls.py", room, room, 0)),
     ("process_vm_readv", reads[0], (1, room, 1, room, 1, 0)),
     ("process_vm_writev", reads[1], (1, room, 1, room, 1, 0)),
     ("execveat", execveat, (at, there, 0, 0, 0)),
@@ -498,6 +498,9 @@ fn refusals(place: &Place) -> anyhow::Result<()> {
         .env("PATH", "/nowhere")
         .output()?;
     fails(&output, 1, &["no proot", "apt-get install proot"])?;
+    let nowhere = place.folder.path().join("nowhere").display().to_string();
+    let output = exec(place, &["--store", &nowhere], &["true"])?;
+    fails(&output, 4, &["nowhere"])?;
     let colon = place.folder.path().join("a:b");
     std::fs::create_dir_all(colon.join("threads/t1"))?;
     std::fs::write(colon.join("threads/t1/x"), "x")?;

@@ -60,7 +60,7 @@ mod linux {
     use serde_json::json;
 
     use super::*;
-    use crate::commands::call::Caller;
+    use crate::commands::call::{Caller, location};
     use crate::commands::exit::{Code, Failure, OfCommand};
     use crate::commands::output::plain;
 
@@ -69,8 +69,9 @@ mod linux {
 
     impl Exec {
         pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
+            let root_dir = self.root_dir(&location(shared, Some(&self.home.system))?)?;
             let caller = Caller::over_store(shared, Some(&self.home.system))?;
-            let root_dir = self.root_dir(&caller.location)?;
+            let root_dir = real(&root_dir)?;
             let copies = tempfile::Builder::new().prefix("haversack-").tempdir()?;
             let copies_dir = real(copies.path())?;
             let mut system_dirs = sandbox::system_dirs();
@@ -112,8 +113,8 @@ mod linux {
             let address = Address::parse(location)?;
             let invalid = |message: String| Err(Failure::new(Code::Invalid, message).into());
             match (address, &self.mount) {
-                (Address::Directory(path), None) => real(&path),
-                (Address::Bucket(_), Some(mount)) => real(mount),
+                (Address::Directory(path), None) => Ok(path),
+                (Address::Bucket(_), Some(mount)) => Ok(mount.clone()),
                 (Address::Directory(path), Some(_)) => invalid(format!(
                     "--mount is for buckets: {} is a directory of this machine already, leave it out",
                     path.display()
