@@ -34,5 +34,5 @@ fn the_component_exports_what_the_contract_says() {
 /// of secrets, and the conversions of six functions. Chat logs of moltbot added 87 kB.
 #[test]
 fn the_component_is_small() {
-    assert!(COMPONENT.len() < 1_860_000, "{} bytes", COMPONENT.len());
+    assert!(COMPONENT.len() < 1_885_000, "{} bytes", COMPONENT.len());
 }

@@ -23,7 +23,7 @@ const TESTS: [Life<Place>; 10] = [
     ("what a command sees", view),
     ("what it writes is in the store at once", at_once),
     ("skills and the ticket", copies),
-    ("python is the thread's", python),
+    ("python is the thread's, and node runs", languages),
     ("no other thread by any path", paths),
     ("no other thread by a call that proot does not know", calls),
     ("codes, input and what is left running", endings),
@@ -229,7 +229,17 @@ fn copies(place: &Place) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn python(place: &Place) -> anyhow::Result<()> {
+fn languages(place: &Place) -> anyhow::Result<()> {
+    // With threads, a child and random numbers of its own; where this machine has one.
+    if sh(place, &[], "command -v node || true")?.contains("/usr/") {
+        let program = "new (require('worker_threads').Worker)('', {eval: true});
+            require('child_process').execSync('echo child', {stdio: 'inherit'});
+            require('fs').writeFileSync('/node.txt', 'written')";
+        let said = text(exec(place, &[], &["node", "-e", program])?)?;
+        ensure!(said == "child\n", "{said}");
+        let written = std::fs::read_to_string(at(place, "threads/t1/node.txt"))?;
+        ensure!(written == "written", "{written}");
+    }
     if !PathBuf::from("/usr/bin/python3").exists() {
         return Ok(());
     }

@@ -2,7 +2,7 @@
 //! it (ENOSYS), so that programs take their older ways, which proot sees. Knows no paths.
 //!
 //! proot hands on calls that it does not know. One that takes a path or a handle then reaches the host's files: `statx`,
-//! `openat2`, `io_uring`. What it knows is the table in its program; the rule is to allow nothing else.
+//! `openat2`, `io_uring`. What it knows is the table in its program; the rule is to allow nothing else, but for `getrandom`.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -20,6 +20,8 @@ struct Table {
     known: &'static [RangeInclusive<i64>],
     /// What proot knows, but does not look into though it reaches past its view: [`WITHHELD`].
     withheld: [i64; WITHHELD.len()],
+    /// Younger than proot's table. It takes no path, no handle and no process, and Node.js does not start without it.
+    getrandom: i64,
 }
 
 /// Roots and file systems, handles in the place of paths, events of whole file systems, and the memory of processes that
@@ -43,6 +45,7 @@ const X86_64: Table = Table {
     arch: TargetArch::x86_64,
     known: &[0..=316],
     withheld: [161, 155, 165, 166, 272, 308, 303, 304, 300, 301, 310, 311],
+    getrandom: 318,
 };
 
 /// Numbers from 244 to 259 are for single machines, and none has any. Debian's addition is not verified here, so that
@@ -51,6 +54,7 @@ const AARCH64: Table = Table {
     arch: TargetArch::aarch64,
     known: &[0..=243, 260..=272],
     withheld: [51, 41, 40, 39, 97, 268, 264, 265, 262, 263, 270, 271],
+    getrandom: 278,
 };
 
 /// Calls of another architecture (32-bit ones on a 64-bit machine) end the process.
@@ -77,6 +81,7 @@ pub fn program() -> Result<BpfProgram, Error> {
 fn allowed<Rule>(table: &Table) -> BTreeMap<i64, Vec<Rule>> {
     let known = table.known.iter().cloned().flatten();
     let allowed = known.filter(|number| !table.withheld.contains(number));
+    let allowed = allowed.chain([table.getrandom]);
     allowed.map(|number| (number, Vec::new())).collect()
 }
 
@@ -87,17 +92,17 @@ mod tests {
     #[test]
     fn ways_past_proot_are_closed_and_what_it_needs_is_open() {
         for (table, open, closed) in [
-            // openat, ptrace, wait4, execve, newfstatat, renameat2; open_by_handle_at, process_vm_writev, getrandom,
-            // execveat, statx, io_uring_setup, openat2, faccessat2, the same as x32.
+            // openat, ptrace, wait4, execve, newfstatat, renameat2, getrandom; open_by_handle_at, process_vm_writev,
+            // seccomp, execveat, statx, io_uring_setup, openat2, faccessat2, the same as x32.
             (
                 X86_64,
-                &[257, 101, 61, 59, 262, 316][..],
-                &[304, 311, 318, 322, 332, 425, 437, 439, 0x4000_0002][..],
+                &[257, 101, 61, 59, 262, 316, 318][..],
+                &[304, 311, 317, 322, 332, 425, 437, 439, 0x4000_0002][..],
             ),
             (
                 AARCH64,
-                &[56, 117, 260, 221, 79][..],
-                &[265, 271, 276, 278, 281, 291, 425, 437, 439][..],
+                &[56, 117, 260, 221, 79, 278][..],
+                &[265, 271, 276, 277, 281, 291, 425, 437, 439][..],
             ),
         ] {
             let allowed = allowed::<()>(&table);

@@ -11,8 +11,8 @@ use crate::commands::home::Home;
 #[command(after_help = "\
 Inside, / is the thread: what is written there is in the store at once. /.solven/skills has the system's skills as a copy, \
 which ends with the command, and the user's own, which may be changed; /.ticket is a copy too. /bin, /dev, /etc, /lib, /sbin and \
-/usr are this machine's. HOME is /, USER is user, and `python` is the thread's own once there is a /.venv. There is no /proc; \
-/tmp is a directory of the thread like any other. What the command leaves running is ended with it.
+/usr are this machine's. HOME is /, USER is user, and `python` is the thread's own once there is a /.venv. There is no /proc, so that \
+bash has no <(…); /tmp is a directory of the thread like any other. What the command leaves running is ended with it.
 
 proot keeps a command to its thread; it cannot keep a user from what he may do: run it as one who may not write to /usr and /etc.
 
