@@ -19,7 +19,7 @@ const THREAD: &str = "solven:t1";
 const AS_ADA: [&str; 4] = ["--user", "ada", "--ticket", "t9"];
 
 const MOUNTED: Life<Place> = ("a mount of it", mounted);
-const TESTS: [Life<Place>; 10] = [
+const TESTS: [Life<Place>; 11] = [
     ("what a command sees", view),
     ("what it writes is in the store at once", at_once),
     ("skills and the ticket", copies),
@@ -28,6 +28,7 @@ const TESTS: [Life<Place>; 10] = [
     ("no other thread by a call that proot does not know", calls),
     ("codes, input and what is left running", endings),
     ("signals", signals),
+    ("several in one thread", together),
     ("a bucket needs a mount", mount_is_needed),
     ("what cannot be says why", refusals),
 ];
@@ -425,6 +426,32 @@ fn signals(place: &Place) -> anyhow::Result<()> {
         );
         ensure!(status.code() == Some(code), "{lines}: {status:?}");
         ensure!(std::fs::read_dir(&scratch)?.next().is_none());
+    }
+    ensure!(names(place)? == before, "{:?}", names(place)?);
+    Ok(())
+}
+
+/// One that ends takes nothing away from those that go on.
+fn together(place: &Place) -> anyhow::Result<()> {
+    let before = names(place)?;
+    let mut running = Vec::new();
+    for _ in 0..4 {
+        let line = "read line; LC_ALL=C ls -A /; cd /.solven/skills/user && echo x > $$ && rm $$";
+        let words = [
+            "thread", "exec", THREAD, "--user", "eve", "--", "sh", "-c", line,
+        ];
+        let mut command = place.command(&words);
+        let piped = command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        running.push(piped.spawn()?);
+    }
+    let mut said = Vec::new();
+    for mut child in running {
+        std::io::Write::write_all(&mut child.stdin.take().context("no pipe")?, b"go\n")?;
+        said.push(text(child.wait_with_output()?)?);
+    }
+    let whole = sh(place, &[], "LC_ALL=C ls -A /")?;
+    for seen in said {
+        ensure!(seen == whole, "{seen}");
     }
     ensure!(names(place)? == before, "{:?}", names(place)?);
     Ok(())

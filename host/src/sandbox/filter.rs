@@ -60,10 +60,9 @@ const AARCH64: Table = Table {
 /// Calls of another architecture (32-bit ones on a 64-bit machine) end the process.
 pub fn program() -> Result<BpfProgram, Error> {
     let name = std::env::consts::ARCH;
-    let table = [X86_64, AARCH64].into_iter();
-    let table = table
-        .filter(|table| TargetArch::try_from(name).is_ok_and(|arch| arch == table.arch))
-        .last()
+    let table = [X86_64, AARCH64]
+        .into_iter()
+        .find(|table| TargetArch::try_from(name).is_ok_and(|arch| arch == table.arch))
         .ok_or_else(|| {
             Error::Unsupported(format!(
                 "the sandbox knows which system calls proot sees on x86_64 and aarch64, not on {name}"

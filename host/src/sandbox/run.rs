@@ -104,7 +104,7 @@ async fn within(plan: &Plan, proot: &Path, signals: &mut Signals) -> Result<Ende
                     None => return Err(Error::Proot(format!("proot could not run the command ({status})"))),
                 };
             }
-            signal = signals.to_hand_on() => processes::signal(number, signal),
+            signal = signals.next_to_hand_on() => processes::signal(number, signal),
         }
     };
     end(&mut child, number).await?;

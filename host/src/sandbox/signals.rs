@@ -37,7 +37,7 @@ impl Signals {
     }
 
     /// The next one that the command has not had already: a terminal sends ^C and ^\ to all that run in it.
-    pub async fn to_hand_on(&mut self) -> Signal {
+    pub async fn next_to_hand_on(&mut self) -> Signal {
         loop {
             match self.any().await {
                 Signal::INT | Signal::QUIT if self.at_terminal => {}
