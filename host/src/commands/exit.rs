@@ -106,6 +106,7 @@ impl std::error::Error for Failure {}
 
 /// A command that was run for the user ended with this code, and has said itself what there was to say.
 #[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))] // Nothing else runs commands.
 pub struct OfCommand(pub u8);
 
 impl std::fmt::Display for OfCommand {
