@@ -13,6 +13,8 @@ mod imports;
 pub mod json;
 pub mod media;
 mod owner;
+#[cfg(target_os = "linux")]
+pub mod sandbox;
 pub mod serve;
 pub mod store;
 pub mod sync;

@@ -211,6 +211,7 @@ fn make_call(store: &dyn Store, call: &str, args: Value) -> Result<Value> {
         "tenants.tiers" => sure(tenants::tiers()),
         "tenants.admit" => settled(tenants::admit(store, &a.take("request")?)),
         "tenants.usage" => settled(tenants::usage(store, &a.take("request")?)),
+        "threads.sandbox" => settled(threads::sandbox(store, &a.take("request")?)),
         _ => anyhow::bail!("native has no function {call}"),
     }?;
     a.finish()?;

@@ -102,7 +102,7 @@ concepts! {
     /// Setting up a workspace once.
     Workspace "workspace"               Absent Absent  Absent   Works   Absent;
     /// Running commands inside an agent's view.
-    Sandbox "sandbox"                   Absent Absent  Absent   Later   Absent;
+    Sandbox "sandbox"                   Absent Absent  Absent   Works   Absent;
     /// A copy from which a home can be restored.
     Backup "backup"                     Absent Works   Absent   Absent  Works;
     /// Memory that several agents share.
@@ -193,24 +193,15 @@ mod tests {
     }
 
     #[test]
-    fn this_version_does_every_layout_and_all_of_gsv_run_agent_and_hi_boss() {
-        let of_moltbot = [
-            Concept::Messages,
-            Concept::Tenants,
-            Concept::Usage,
-            Concept::Retention,
-            Concept::Sync,
-            Concept::Backup,
+    fn this_version_does_all_but_two_things() {
+        let later = [
+            (System::Moltbot, Concept::Files),
+            (System::Moltbot, Concept::Skills),
         ];
-        let of_solven = [Concept::Files, Concept::Skills, Concept::Workspace];
         for system in System::ALL {
             for concept in Concept::ALL {
                 let has_it = matches!(support(system, *concept), Support::Works | Support::Later);
-                let whole = [System::Gsv, System::RunAgent, System::HiBoss].contains(&system);
-                let works = *concept == Concept::Layout
-                    || (whole && has_it)
-                    || (system == System::Moltbot && of_moltbot.contains(concept))
-                    || (system == System::Solven && of_solven.contains(concept));
+                let works = has_it && !later.contains(&(system, *concept));
                 assert_eq!(
                     require(system, *concept).is_ok(),
                     works,

@@ -9,6 +9,10 @@ use super::key::{self, quoted};
 use super::solven;
 use crate::types::{Error, Result};
 
+/// Holds nothing but mounts, whatever lies there in the thread.
+pub const MOUNTS_PATH: &str = "/.solven";
+/// Where a view has mounts of its own, or may have.
+pub const ALL_MOUNTS: [&str; 2] = [MOUNTS_PATH, "/.ticket"];
 const SKILLS_DIRECTORY: [&str; 2] = [".solven", "skills"];
 const TICKET: &str = ".ticket";
 /// The directory of the shared skills, and the other name of the user's own.
@@ -76,6 +80,18 @@ impl View {
         let prefix = solven::thread_prefix(&self.thread);
         mounts.push(mount("/".to_owned(), prefix, true));
         mounts
+    }
+
+    /// Where the thread's own files lie.
+    pub fn thread_prefix(&self) -> String {
+        solven::thread_prefix(&self.thread)
+    }
+
+    /// The other path of the user's skills, and the name beside it that it stands for.
+    pub fn alias(&self) -> Option<(String, String)> {
+        let user = self.user.as_ref()?;
+        let path = format!("/{}/{USER_ALIAS}", SKILLS_DIRECTORY.join("/"));
+        Some((path, user.to_string()))
     }
 
     /// The key behind a path of the agent. A path that climbs out or names what this view does not

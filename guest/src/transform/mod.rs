@@ -12,6 +12,7 @@ pub mod media;
 pub mod memory_lines;
 pub mod memory_section;
 pub mod memory_snapshot;
+pub mod proot;
 pub mod redact;
 pub mod reset_policy;
 pub mod retention;

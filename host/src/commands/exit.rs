@@ -104,6 +104,19 @@ impl std::fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
+/// A command that was run for the user ended with this code, and has said itself what there was to say.
+#[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))] // Nothing else runs commands.
+pub struct OfCommand(pub u8);
+
+impl std::fmt::Display for OfCommand {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the command ended with code {}", self.0)
+    }
+}
+
+impl std::error::Error for OfCommand {}
+
 /// Print the error and answer the code to leave with.
 pub fn report(error: &anyhow::Error) -> ExitCode {
     // A reader that has seen enough (`| head`) is no failure.
@@ -111,6 +124,9 @@ pub fn report(error: &anyhow::Error) -> ExitCode {
         && io.kind() == std::io::ErrorKind::BrokenPipe
     {
         return ExitCode::SUCCESS;
+    }
+    if let Some(OfCommand(code)) = error.downcast_ref() {
+        return ExitCode::from(*code);
     }
     eprintln!("haversack: {error:#}");
     let code = match (

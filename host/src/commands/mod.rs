@@ -123,7 +123,7 @@ enum Command {
     Prompt(Box<prompt::Prompt>),
     /// List or read skills
     Skills(skills::Skills),
-    /// Set up the workspace of a solven thread
+    /// Set up the workspace of a solven thread, and run commands in it
     Thread(thread::Thread),
     /// Append to a home's memory, print it, and for hi-boss curate and back it up
     Memory(memory::Memory),

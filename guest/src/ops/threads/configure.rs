@@ -1,5 +1,4 @@
-//! `haversack:core/threads`: setting up the workspace of a solven thread, once. The shapes are those of
-//! `wit/core/threads.wit`.
+//! Setting up the workspace of a thread, once.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,37 +1,22 @@
-//! `haversack thread`: the workspace of a solven thread, beside its files.
+//! `haversack thread configure`: sets the workspace of a thread up.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::Shared;
-use super::call::Caller;
-use super::clock::{moment, now_ms, written};
-use super::home::Home;
-use super::output::{self, Problem, plain};
+use crate::commands::Shared;
+use crate::commands::call::Caller;
+use crate::commands::clock::{moment, now_ms, written};
+use crate::commands::home::Home;
+use crate::commands::output::{self, Problem, plain};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  haversack thread configure solven:t1
-  haversack files ls solven:t1 / --user ada
-
-Its files are read and changed by `haversack files`, its skills by `haversack skills`.")]
-pub struct Thread {
-    #[command(subcommand)]
-    action: Action,
-}
-
-#[derive(Debug, Subcommand)]
-enum Action {
-    /// Set a thread's workspace up, once: .bashrc, package.json and the marker; what is there stays
-    Configure {
-        /// Whose
-        home: Home,
-        /// The moment that the marker gets [default: now]
-        #[arg(long, value_name = "RFC3339", value_parser = moment)]
-        at: Option<u64>,
-    },
+pub struct Configure {
+    /// Whose
+    home: Home,
+    /// The moment that the marker gets [default: now]
+    #[arg(long, value_name = "RFC3339", value_parser = moment)]
+    at: Option<u64>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -42,13 +27,13 @@ struct Configured {
     problems: Vec<Problem>,
 }
 
-impl Thread {
+impl Configure {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
-        let Action::Configure { home, at } = &self.action;
+        let home = &self.home;
         let caller = Caller::over_store(shared, Some(&home.system))?;
         let request = json!({
             "home": home.to_json(),
-            "now-ms": at.map_or_else(now_ms, Ok)?,
+            "now-ms": self.at.map_or_else(now_ms, Ok)?,
         });
         let arguments = json!({ "request": request });
         let answer = caller.call("threads", "configure", arguments).await?;
