@@ -48,7 +48,7 @@ impl Which {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Post a message
-    Post(Post),
+    Post(Box<Post>),
     /// Print all messages, or those since one
     Read(Read),
     /// Print the newest messages
