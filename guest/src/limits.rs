@@ -224,8 +224,8 @@ pub const USER_META_BYTES_MAX: u64 = 64 << 10;
 pub const RETENTION_DAYS_DEFAULT: u32 = 90;
 pub const GRACE_DAYS_DEFAULT: u32 = 30;
 pub const RETENTION_DAYS_MAX: u32 = 36_525;
-/// How long a user belongs to the sweep that claimed it. A call lasts 60 seconds at most, and a host gives a delete
-/// up after 30: so clocks of hosts may differ by 30 seconds.
+/// How long a user belongs to the sweep that claimed it. A call lasts 60 seconds at most, its deletes included: clocks
+/// of hosts may differ by 30 seconds.
 pub const RETENTION_LEASE_MS: u64 = 120_000;
 /// Store requests that one call about one user makes, about; by default, at least and at most.
 pub const RETENTION_REQUESTS_DEFAULT: u32 = 400;

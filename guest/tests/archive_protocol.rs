@@ -8,7 +8,10 @@ use bucket::Bucket;
 use haversack_core::format::gzip;
 use haversack_core::layout::archive::ArchiveKeys;
 use haversack_core::layout::gsv::{AgentId, SessionId};
-use haversack_core::protocol::archive::{Progress, RawSource, Run, Target, Totals, archive};
+use haversack_core::limits::ARCHIVE_FOOTINGS_MAX;
+use haversack_core::protocol::archive::{
+    Progress, RawSource, Run, Target, Totals, archive, footings_of,
+};
 use haversack_core::store::Metered;
 use haversack_core::types::{ErrorCode, Result};
 
@@ -87,10 +90,12 @@ fn pieces_become_one_member_and_the_staging_goes() {
         assert_eq!(decoded(&bucket), raw(runs));
         let objects = bucket.objects.borrow();
         let options = &objects[keys().archive()].options;
-        assert_eq!(
-            options.metadata,
-            [("messageCount".to_owned(), runs.to_string())]
-        );
+        let (count, footings) = options.metadata.split_first().unwrap();
+        assert_eq!(*count, ("messageCount".to_owned(), runs.to_string()));
+        assert_eq!(footings.len(), usize::from(runs > 1), "{footings:?}");
+        let footings = footings_of(&options.metadata);
+        assert!(footings.len() < runs && footings.len() <= ARCHIVE_FOOTINGS_MAX);
+        assert!(footings.is_sorted());
         assert_eq!(options.content_type.as_deref(), Some("application/gzip"));
     }
 }

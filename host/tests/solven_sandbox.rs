@@ -274,6 +274,7 @@ fn endings(place: &Place) -> anyhow::Result<()> {
         (&["sh", "-c", "kill -9 $$"], 137),
         (&["sh", "-c", "kill -TERM $$"], 143),
         (&["no-such-program"], 127),
+        (&["exit", "5"], 5),
         (&["/a.txt"], 126),
         // What is left running counts for nothing, and ends.
         (&["sh", "-c", "sleep 600 & exit 3"], 3),
@@ -395,6 +396,12 @@ fn mounted(place: &Place) -> anyhow::Result<()> {
 }
 
 fn refusals(place: &Place) -> anyhow::Result<()> {
+    // What an earlier command may have left where the store has a directory.
+    let skills = at(place, "skills/eve");
+    std::os::unix::fs::symlink("../threads/t2", &skills)?;
+    let output = exec(place, &["--user", "eve"], &["true"])?;
+    fails(&output, 5, &["skills/eve is a symbolic link", "remove it"])?;
+    std::fs::remove_file(&skills)?;
     let before = names(place)?;
     let inside = at(place, "threads").display().to_string();
     for (words, code, told) in [

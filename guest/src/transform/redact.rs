@@ -5,6 +5,9 @@ use super::secrets::{is_secret_name, of_line};
 /// What stands for a secret.
 const REDACTED: &str = "[redacted]";
 
+/// What `curl` calls a user with a password.
+const USER_AND_PASSWORD: [&str; 3] = ["-u", "--user", "--proxy-user"];
+
 /// A command on one line, quoted for a shell; values under the name of a secret, and what looks like one, redacted.
 pub fn command(arguments: &[String]) -> String {
     let mut words = Vec::new();
@@ -14,8 +17,9 @@ pub fn command(arguments: &[String]) -> String {
             true => REDACTED.to_owned(),
             false => redacted(argument),
         };
-        secret_follows =
-            argument.starts_with('-') && !argument.contains('=') && is_secret_name(argument);
+        secret_follows = argument.starts_with('-')
+            && !argument.contains('=')
+            && (is_secret_name(argument) || USER_AND_PASSWORD.contains(&argument.as_str()));
         words.push(quoted(&word));
     }
     words.join(" ")
@@ -29,15 +33,32 @@ fn redacted(argument: &str) -> String {
         let separator = argument.get(name.len()..name.len() + 1).unwrap_or("=");
         return format!("{name}{separator}{REDACTED}");
     }
-    if argument.contains("://") {
-        return endpoint(argument);
+    // An address stands alone; in a longer text what is around it counts too.
+    let is_address = argument.contains("://") && !argument.contains(char::is_whitespace);
+    let shown = match is_address && argument.matches("://").count() == 1 {
+        true => endpoint(argument),
+        false => without_user_info(argument),
+    };
+    match shown.lines().any(|line| of_line(line).is_some()) {
+        true => REDACTED.to_owned(),
+        false => shown,
     }
-    let looks_so = argument.lines().any(|line| of_line(line).is_some());
-    if looks_so {
-        REDACTED.to_owned()
-    } else {
-        argument.to_owned()
+}
+
+/// A text without the user info of the addresses in it.
+fn without_user_info(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let ends = |c: char| c.is_whitespace() || "/?#\"'<>()".contains(c);
+        let end = part.find(ends).unwrap_or(part.len());
+        let (authority, rest) = part.split_at_checked(end).unwrap_or((part, ""));
+        let host = authority.rsplit_once('@');
+        shown.push_str("://");
+        shown.push_str(host.map_or(authority, |(_, host)| host));
+        shown.push_str(rest);
     }
+    shown
 }
 
 /// An address without user info, and without what in its query or fragment is or looks like a secret.
@@ -100,6 +121,8 @@ mod tests {
     fn commands() {
         // In halves, so that no scanner takes this file for a leak.
         let token = ["ghp_", "Zu4kQ9wtPLm2Xc7Vb1Nn5Rr8Dd3Ff6Gg"].concat();
+        let before = format!("Use {token} to clone https://host/a/b");
+        let inside = format!("{{\"url\":\"https://h\",\"token\":\"{token}\"}}");
         for (words, expected) in [
             (vec!["claude", "-p", "fix it"], "claude -p 'fix it'"),
             (
@@ -118,6 +141,18 @@ mod tests {
             (vec!["x", token.as_str()], "x [redacted]"),
             (vec!["x", "it's", ""], "x 'it'\\''s' ''"),
             (vec!["x", "https://u:p@host/a"], "x https://host/a"),
+            (
+                vec!["curl", "-u", "me:pass", "https://host"],
+                "curl -u [redacted] https://host",
+            ),
+            (
+                vec!["x", "see https://u:p@a/b and ftp://c@d"],
+                "x 'see https://a/b and ftp://d'",
+            ),
+            (
+                vec!["x", before.as_str(), inside.as_str()],
+                "x [redacted] [redacted]",
+            ),
             (vec!["x", "--tokenizer", "bpe"], "x --tokenizer bpe"),
             (vec![], ""),
         ] {

@@ -13,12 +13,13 @@ use tokio::process::{Child, Command};
 use super::mount_point::MountPoint;
 use super::signals::Signals;
 use super::{Error, Plan, copies, filter, processes};
-use crate::store::{BlobStore, Skipped};
+use crate::store::check::error;
+use crate::store::{BlobStore, ErrorCode, Skipped};
 
 /// proot answers with the code of whatever ended last, which may be something in the background. So a shell tells the
 /// command's own, through a pipe that the command does not see. It outlives signals to tell it.
 const SHELL: &str = "trap : HUP INT QUIT TERM; \
-    exec 3>/.solven/.outcome && /bin/rm /.solven/.outcome && \"$@\" 3>&-; echo $? >&3";
+    exec 3>/.solven/.outcome && /bin/rm /.solven/.outcome && (exec 3>&-; \"$@\"); echo $? >&3";
 const PIPE: &str = ".outcome";
 /// Names of variables of this process that the command gets too.
 const PASSED_ON: [&str; 3] = ["LANG", "LC_ALL", "TERM"];
@@ -63,6 +64,7 @@ pub async fn run(
         Some(Err(error)) => Err(error),
         Some(Ok(skipped)) => {
             skipped.iter().for_each(tell);
+            refuse_links(plan, root_dir)?;
             within(plan, proot, &mut signals).await
         }
     };
@@ -70,6 +72,30 @@ pub async fn run(
     let outcome = outcome?;
     removed.map_err(Error::io(format!("removing {}", copies_dir.display())))?;
     Ok(outcome)
+}
+
+/// proot translates a rename of `/` or of a mount, and so an earlier command may have put a link where the store has a
+/// directory. What is bound must be the store's own.
+fn refuse_links(plan: &Plan, root_dir: &Path) -> Result<(), Error> {
+    let shared = plan.binds.iter().filter(|bind| bind.kind == "shared");
+    for host in shared.map(|bind| &bind.host).chain([&plan.root]) {
+        let Ok(inner) = host.strip_prefix(root_dir) else {
+            continue;
+        };
+        let mut at = root_dir.to_owned();
+        for part in inner {
+            at.push(part);
+            let there = at.symlink_metadata();
+            if there.is_ok_and(|there| there.file_type().is_symlink()) {
+                let message = format!(
+                    "{} is a symbolic link, and would lead a command out of its thread; look who made it, and remove it",
+                    at.display()
+                );
+                return Err(Error::Store(error(ErrorCode::Denied, message)));
+            }
+        }
+    }
+    Ok(())
 }
 
 async fn within(plan: &Plan, proot: &Path, signals: &mut Signals) -> Result<Ended, Error> {
@@ -92,8 +118,8 @@ async fn within(plan: &Plan, proot: &Path, signals: &mut Signals) -> Result<Ende
     let pipe = skeleton.host.join(PIPE);
     let mut told = open_pipe(&pipe).map_err(Error::io(format!("making {}", pipe.display())))?;
     let mut child = start(plan, proot).await?;
-    // Of a child that was not waited for.
-    let number = child.id().unwrap_or_default();
+    let number = child.id();
+    let number = number.ok_or_else(|| Error::Proot("proot ended before it began".to_owned()))?;
     let code = loop {
         tokio::select! {
             code = read_code(&mut told) => break code,

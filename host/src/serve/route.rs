@@ -65,7 +65,9 @@ async fn used(
     State(served): State<Arc<Served>>,
     signed: Signed,
 ) -> Result<Response<Body>, Refusal> {
-    let usage = usage::usage(&served, signed.store, &signed.owner).await?;
+    let usage = usage::usage(&served, signed.store, &signed.owner);
+    let usage = tokio::time::timeout(served.options.deadline, usage).await;
+    let usage = usage.map_err(|_| Refusal::late())??;
     Ok(answer::json_response(StatusCode::OK, &usage))
 }
 

@@ -20,7 +20,7 @@ pub struct Served {
     engine: Engine,
     pub store: Arc<dyn BlobStore>,
     pub secret: Option<Secret>,
-    options: ServeOptions,
+    pub options: ServeOptions,
     requests: Arc<Semaphore>,
     exports: Arc<Semaphore>,
     exporting: Arc<Mutex<HashSet<String>>>,

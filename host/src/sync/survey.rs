@@ -57,7 +57,7 @@ impl Sides<'_> {
         self.tell_skipped(Side::There, &there);
         let known = self.files().clone();
         if both && there.entries.is_empty() && !known.is_empty() {
-            self.refuse_emptied(known.len()).await?;
+            return Err(Self::refuse_emptied(known.len()));
         }
         let keys: BTreeSet<&str> = known.keys().map(String::as_str).collect();
         let found_here: BTreeMap<String, &Entry> = here
@@ -155,31 +155,17 @@ impl Sides<'_> {
         Ok(())
     }
 
-    /// Nothing of the user in the store, where there was something: another store, or a user who was moved away.
-    /// To delete everything here for that would be wrong more often than right.
-    async fn refuse_emptied(&self, known: usize) -> Result<(), Error> {
-        let request = ListRequest {
-            prefix: String::new(),
-            delimiter: false,
-            start_after: None,
-            cursor: None,
-            limit: Some(1),
-        };
-        let page = self.there.read(vec![Request::List(request)]).await.pop();
-        match page {
-            Some(Ok(Answer::Listing(page))) if page.entries.is_empty() => {
-                let message = format!(
-                    "the store has nothing of this user any more, where {known} files were kept the same; nothing \
-                     was deleted here. If that is meant, remove this directory; to upload it all again, remove \
-                     {}/manifest.json in it",
-                    super::manifest::FOLDER
-                );
-                Err(error(ErrorCode::Conflict, message))
-            }
-            Some(Ok(_)) => Ok(()),
-            Some(Err(error)) => Err(error),
-            None => Err(unanswered("a list")),
-        }
+    /// Nothing of these folders in the store, where there was something: another store, or a user who was moved away,
+    /// of whom meta.json and messages may be left. To delete everything here for that would be wrong more often than
+    /// right.
+    fn refuse_emptied(known: usize) -> Error {
+        let message = format!(
+            "the store has nothing of this user's folders any more, where {known} files were kept the same; nothing \
+             was deleted here. If that is meant, remove this directory; to upload it all again, remove \
+             {}/manifest.json in it",
+            super::manifest::FOLDER
+        );
+        error(ErrorCode::Conflict, message)
     }
 
     /// None where only a look into the file tells.

@@ -1,6 +1,8 @@
 //! Posting to a bus. The message's id comes of its moment, its process and its request, so that a repeat is the same
 //! entry and nothing else has to be remembered.
 
+use std::collections::BTreeSet;
+
 use sha2::{Digest, Sha256};
 
 use super::{Bus, PostAnswer, PostRequest};
@@ -139,9 +141,17 @@ fn check_items(request: &PostRequest) -> Result<()> {
         values.push(&parent.msg_id);
         values.extend(&parent.kind);
     }
-    for (name, value) in metas.into_iter().flatten() {
-        check_meta_name(name)?;
-        values.push(value);
+    for meta in metas {
+        let mut names = BTreeSet::new();
+        for (name, value) in meta {
+            check_meta_name(name)?;
+            if !names.insert(name) {
+                return Err(Error::invalid(format!(
+                    "meta has {name:?} twice; a message has each name once"
+                )));
+            }
+            values.extend([name, value]);
+        }
     }
     // The whole header has to be read again as one block of front matter.
     let bytes: usize = values.iter().map(|value| value.len()).sum();

@@ -70,6 +70,7 @@ impl Page<'_> {
     /// The tasks behind one, as many as a page takes, and the last of them where there are more.
     fn tasks(&mut self, after: Option<&TaskId>) -> Result<(Vec<TaskId>, Option<TaskId>)> {
         let prefix = project_prefix(self.project);
+        let folder_of = |task: &TaskId| format!("{prefix}{task}/");
         let mut list = ListRequest {
             prefix: prefix.clone(),
             delimiter: true,
@@ -84,7 +85,10 @@ impl Page<'_> {
                     .strip_prefix(&prefix)
                     .and_then(|name| name.strip_suffix('/'));
                 match name.map(TaskId::parse) {
-                    Some(Ok(task)) if after.is_none_or(|after| task > *after) => tasks.push(task),
+                    // In the order of the list, which has the slash behind the name.
+                    Some(Ok(task)) if after.is_none_or(|after| *folder > folder_of(after)) => {
+                        tasks.push(task);
+                    }
                     Some(Err(_)) if name.is_some_and(|name| name.starts_with("task-")) => {
                         let message = "a folder that is named like a task, and is none by its name";
                         self.skip(folder, message);

@@ -229,12 +229,15 @@ pub fn is_empty(store: &Metered<'_>, home: &str, stays: &str) -> Result<bool> {
 /// Delete everything below a prefix, a page at a time.
 pub fn delete_below(store: &Metered<'_>, budget: &Budget, prefix: &str) -> Result<Done> {
     let mut done = Done::default();
+    let mut passed_over = None;
     loop {
         let listing = store.list(ListRequest {
             prefix: prefix.to_owned(),
+            start_after: passed_over.clone(),
             limit: Some(LIST_PAGE_MAX),
             ..ListRequest::default()
         })?;
+        let last = listing.last_key().cloned();
         for it in listing.skipped {
             let message = format!("{}; it stays where it is", it.cause);
             done.problems
@@ -242,7 +245,12 @@ pub fn delete_below(store: &Metered<'_>, budget: &Budget, prefix: &str) -> Resul
         }
         let keys: Vec<String> = listing.entries.iter().map(|it| it.key.clone()).collect();
         if keys.is_empty() {
-            return Ok(done);
+            // A page of what stays is not the end of the list.
+            match last.filter(|_| listing.cursor.is_some()) {
+                Some(last) => passed_over = Some(last),
+                None => return Ok(done),
+            }
+            continue;
         }
         for (key, answer) in keys.iter().zip(store.delete(keys.clone())?) {
             answer.map_err(|error| error.about(key))?;

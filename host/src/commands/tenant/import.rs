@@ -112,8 +112,12 @@ impl Import {
         if from != to {
             rename(caller, &*staging, from, to).await?;
         }
-        if let Some(tier) = &self.tier {
-            admit(caller, to, tier, unpacked.bytes).await?;
+        // Also without a tier: who is being moved away, restored or deleted is not written to.
+        match &self.tier {
+            Some(tier) => admit(caller, to, tier, unpacked.bytes).await?,
+            None => admit(caller, to, &json!({ "custom": {} }), 0)
+                .await
+                .or_else(unless_moved)?,
         }
         let options = ImportOptions {
             replace: self.replace,
@@ -206,6 +210,14 @@ impl Import {
             )
         };
         Err(Failure::new(Code::Conflict, message).into())
+    }
+}
+
+/// Of a user without a tier only what is under way counts: a document that cannot be read may be what is mended.
+fn unless_moved(error: anyhow::Error) -> anyhow::Result<()> {
+    match error.downcast_ref::<Failure>().map(Failure::code) {
+        Some(Code::Conflict) => Err(error),
+        _ => Ok(()),
     }
 }
 

@@ -25,7 +25,7 @@ pub struct Thread {
 enum Action {
     /// Set a thread's workspace up, once: .bashrc, package.json and the marker; what is there stays
     Configure(configure::Configure),
-    /// Run a command that sees the thread as /, its mounts and the system's directories, and no other thread
+    /// Run a command that sees the thread as /, its mounts and the system's directories (a view, not a wall)
     Exec(exec::Exec),
 }
 
