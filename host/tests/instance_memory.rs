@@ -154,7 +154,7 @@ fn a_whole_life(bytes: u64) {
     let first = host.call("sessions.transcript", &json!({ "request": pages }));
     assert!(first["next"].is_string());
     // Inside the archive, behind the whole part.
-    pages["cursor"] = json!(format!("{}.1", u64::MAX));
+    pages["cursor"] = json!(format!("{}.1.0.0.0.0", u64::MAX));
     let last = host.call("sessions.transcript", &json!({ "request": pages }));
     let newest = last["messages"]
         .as_array()
