@@ -14,7 +14,7 @@ which ends with the command, and the user's own, which may be changed; /.ticket 
 /usr are this machine's. HOME is /, USER is user, and `python` is the thread's own once there is a /.venv. There is no /proc, so that \
 bash has no <(…); /tmp is a directory of the thread like any other. What the command leaves running is ended with it.
 
-proot keeps a command to its thread; it cannot keep a user from what he may do: run it as one who may not write to /usr and /etc.
+proot shows a command its thread and no other; it is no wall (`mv / …` gets out), and cannot keep a user from what he may do: run it as one who may not write to /usr and /etc.
 
 Examples:
   haversack thread exec solven:t1 -- ls -la /
@@ -156,6 +156,11 @@ mod linux {
         let code = match &error {
             sandbox::Error::Unsupported(_) => Code::Unsupported,
             sandbox::Error::Io(_, cause) => Code::of_io(cause),
+            sandbox::Error::Store(error)
+                if error.code == haversack_host::store::ErrorCode::Denied =>
+            {
+                Code::Unreadable
+            }
             sandbox::Error::Store(_) | sandbox::Error::Proot(_) => Code::Other,
         };
         Failure::new(code, error.to_string()).into()
