@@ -24,4 +24,22 @@ impl Owner {
             prefix: format!("{above}/"),
         })
     }
+
+    /// What `tenants.status` is to be asked, whether the data are all in their place.
+    pub fn status_question(&self) -> Value {
+        json!({ "request": { "home": { "system": "moltbot", "id": self.user } } })
+    }
+
+    /// From its answer: why what lies there is not all of the user's; none where it is, as far as is known.
+    pub fn elsewhere(&self, status: &Value) -> Option<String> {
+        let state = status["state"].as_str().unwrap_or_default();
+        let is_partly_gone =
+            ["emptying", "deleted", "restoring", "purging", "purged"].contains(&state);
+        is_partly_gone.then(|| {
+            format!(
+                "user {} is {state}, so that not all of its data are in their place; renew or restore it first",
+                self.user
+            )
+        })
+    }
 }

@@ -305,6 +305,17 @@ fn of_another(place: &Place) -> anyhow::Result<()> {
 }
 
 fn refusals(place: &Place) -> anyhow::Result<()> {
+    // What is partly elsewhere is not exported as if it were whole.
+    let moved = place.folder.path().join("moved/users/user_9");
+    std::fs::create_dir_all(&moved)?;
+    std::fs::write(
+        moved.join("meta.json"),
+        "{\"userId\":\"user_9\",\"state\":\"deleted\"}",
+    )?;
+    let moved = file(place, "moved")?;
+    text(place.run(&["store", "copy", &moved, &place.address])?)?;
+    let refused = place.run(&["tenant", "export", "user_9", "--output", "-"])?;
+    fails(&refused, 7, &["user_9 is deleted", "restore"])?;
     fails(&place.run(&["tenant", "export", "user_1"])?, 3, &["user_1"])?;
     let climbing = ["tenant", "export", "a/../b"];
     fails(&place.run(&climbing)?, 2, &["user id"])?;

@@ -99,6 +99,13 @@ impl Served {
         store: Arc<dyn BlobStore>,
         owner: Owner,
     ) -> Result<Response<Body>, Refusal> {
+        let question = owner.status_question();
+        let status = self.call(store.clone(), "tenants", "status", question);
+        if let Ok(status) = status.await
+            && let Some(why) = owner.elsewhere(&status)
+        {
+            return Err(Refusal::new(StatusCode::CONFLICT, "conflict", why));
+        }
         let exporting = Exporting::begin(self, &owner.user)?;
         let export = self.in_time(Export::open(store, owner.clone())).await?;
         let export = export.ok_or_else(|| no_user(&owner))?;

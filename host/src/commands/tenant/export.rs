@@ -46,6 +46,13 @@ impl Export {
     pub async fn run(&self, shared: &Shared) -> anyhow::Result<()> {
         let caller = Caller::over_store(shared, Some("moltbot"))?;
         let owner = self.user.owner(&caller).await?;
+        // One that has no document, or none that can be read, is exported as it is.
+        let status = caller.call("tenants", "status", owner.status_question());
+        if let Ok(status) = status.await
+            && let Some(why) = owner.elsewhere(&status)
+        {
+            return Err(Failure::new(Code::Conflict, why).into());
+        }
         let user = owner.user.clone();
         let path = self.output.clone();
         let path = path.unwrap_or_else(|| format!("{user}.tar.gz").into());
