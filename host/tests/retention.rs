@@ -276,7 +276,17 @@ fn dry(place: &Place) -> anyhow::Result<()> {
         .collect();
     ensure!(actions == ["keep", "attend", "attend"], "{days}");
     // Those who cannot be read are kept by a sweep too.
-    said(place, &["tenant", "sweep", "--apply"])?;
+    // What is due is done all the same, and who needs a person is named each time.
+    let swept = place.run(&["tenant", "sweep", "--apply"])?;
+    ensure!(
+        String::from_utf8_lossy(&swept.stdout).contains("moltbot:broken: "),
+        "{swept:?}"
+    );
+    let told = String::from_utf8_lossy(&swept.stderr);
+    ensure!(
+        swept.status.code() == Some(5) && told.contains("moltbot:broken needs a person"),
+        "{swept:?}"
+    );
     let after = keys(place)?;
     ensure!(
         after.contains(&"users/broken/meta.json".to_owned()),

@@ -186,7 +186,8 @@ impl Sweep {
         problems: Vec<Value>,
     ) -> anyhow::Result<()> {
         let id = self.id.or_new()?;
-        let due: Vec<Planned> = users.into_iter().filter(Planned::is_due).collect();
+        let (due, others): (Vec<Planned>, Vec<Planned>) =
+            users.into_iter().partition(Planned::is_due);
         let bar = progress::bar(Some(due.len() as u64))?;
         let mut told = Told {
             json: shared.json,
@@ -214,6 +215,9 @@ impl Sweep {
         };
         bar.finish_and_clear();
         ended?;
+        for user in others.iter().filter(|user| user.action == "attend") {
+            told.attend(user)?;
+        }
         if shared.json {
             output::json(&json!({
                 "apply": true, "users": told.users, "problems": problems, "request-id": id,
@@ -257,6 +261,22 @@ struct Told {
 }
 
 impl Told {
+    /// Of whom nothing was done, because a person should look.
+    fn attend(&mut self, user: &Planned) -> anyhow::Result<()> {
+        let name = user.user();
+        self.users.push(json!({
+            "home": user.home, "step": "attend", "state": user.state, "why": user.why,
+        }));
+        if !self.json {
+            let why = plain(&user.why);
+            output::text(&format!(
+                "{name}: {}: nothing was done, look at it: {why}",
+                user.state
+            ))?;
+        }
+        self.fail(Code::Unreadable, &name, "needs a person, as said above")
+    }
+
     fn tell(&mut self, user: &Planned, settled: anyhow::Result<Settled>) -> anyhow::Result<()> {
         let name = user.user();
         let settled = match settled {
